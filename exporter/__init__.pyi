@@ -11,5 +11,7 @@ from exporter.library.views import repair as repair
 from exporter.model.kinds import Kind as Kind
 from exporter.model.publication import Declared as Declared
 from exporter.settings import Settings as Settings
+from exporter.source.discovery import discover as discover
+from exporter.source.export_files import find_export_files as find_export_files
 
 __version__: str

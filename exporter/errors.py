@@ -251,13 +251,18 @@ class ApiError(ServiceError):
         self.message = message
         self.body = body[:_BODY_CHARACTERS]
         asked = "&".join(f"{name}={value}" for name, value in self.params.items())
+        reason = message or worded("no message")
+        if operation.startswith("/"):
+            # A page, whose path has its query.
+            super().__init__(worded("{path} answered {status}: {reason}", path=operation, status=status, reason=reason))
+            return
         super().__init__(
             worded(
                 "{operation}?{asked} answered {status}: {reason}",
                 operation=operation,
                 asked=asked,
                 status=status,
-                reason=message or worded("no message"),
+                reason=reason,
             )
         )
 

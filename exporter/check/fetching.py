@@ -12,7 +12,7 @@ from exporter.crawl.assets.file_check import Expected, NotTheFile, check_file
 from exporter.crawl.assets.upload_rule import infer_file_url
 from exporter.errors import BadBody, BodyTooLarge, RetryableStatus, ServiceError
 from exporter.html.embedded import Use
-from exporter.html.links import AddressPattern
+from exporter.html.links import AddressPattern, absolute
 from exporter.http.address_guard import AddressGuard
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Downloader
@@ -94,7 +94,10 @@ async def fetch_samples(
 def _upload_address(
     service: Any, settings: Settings, records: Sequence[Mapping[str, Any]], embedded: Sequence[str]
 ) -> str | None:
-    """Return the newest upload's address, from the setting or inferred from embedded addresses."""
+    """Return the newest upload's address, from its record, the setting, or inferred from embedded addresses."""
+    stated = service.upload(records[0]).url
+    if stated:
+        return absolute(stated, "")
     if settings.file_url is not None:
         return AddressPattern(settings.file_url, "file_url").fill(records[0])
     rule = infer_file_url(service, records, embedded)

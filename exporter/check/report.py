@@ -135,7 +135,7 @@ def _library_version(name: str) -> str | None:
 
 def _setting(name: str, settings: Settings) -> Any:
     """Return the value if it is a number, a switch or a choice; otherwise ``set``."""
-    value = getattr(settings, name)
+    value = settings.get(name)
     if isinstance(value, bool | int | float):
         return value
     return str(value) if SETTINGS[name].choices else "set"

@@ -51,19 +51,20 @@ _LISTS: Final = {Kind.ENTRY_LIST: 2, Kind.COMMENTS: 1, Kind.FILES: 1}
 """The number of pages to read; two of the entry list, because the name of its page parameter is uncertain."""
 
 _EMPTY_PAGES: Final = 1
+"""Pages without records that are read in addition."""
 
 
 def in_use(settings: Settings) -> dict[str, tuple[str, str]]:
     """Return the value, as text, and the source of each setting that is not a default; secrets are masked."""
     return {
-        name: ("…" if name in MAY_HOLD_SECRETS else _text_of(getattr(settings, name)), source.place(name))
+        name: ("…" if name in MAY_HOLD_SECRETS else _text_of(settings.get(name)), source.place(name))
         for name, source in settings.sources.items()
         if name in SETTINGS and source.origin is not Origin.DEFAULT
     }
 
 
 def _text_of(value: Any) -> str:
-    if isinstance(value, frozenset):
+    if isinstance(value, frozenset | tuple):
         return ",".join(sorted(value))
     if isinstance(value, timedelta):
         return f"{value.total_seconds():g}s"

@@ -105,7 +105,7 @@ def _check_ways(ways: Ways, out: Output) -> int:
         raise UsageError(nothing_at(ways, None))
     best = ways.found[0]
     out.document({"address": ways.address, "ways": [_way_document(way, best=way is best) for way in ways.found]})
-    out.answer("{address}", address=ways.address)
+    out.answer("Address: {address}", address=ways.address)
     for way in ways.found:
         out.answer("")
         title = message("{label} (best)", label=way.label) if way is best and len(ways.found) > 1 else way.label

@@ -21,10 +21,11 @@ from exporter.cli.language import adopt
 from exporter.cli.options import given_settings, setting_options, with_config
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.questions import Questions, yes_or_no
-from exporter.cli.target import BlogTarget, blog_id_in, find_target, remember_options
+from exporter.cli.source import counts_text, explored, files_at, find_source, host_of, nothing_at
+from exporter.cli.target import BlogTarget, address_in, blog_id_in, find_target, remember_options
 from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, UsageError
 from exporter.message import message, suggested
-from exporter.service.registry import profile_for
+from exporter.service.registry import SERVICE_OPTIONS, profile_for
 from exporter.settings import (
     PREFIX,
     BlogTable,
@@ -41,6 +42,8 @@ from exporter.translation import translated
 
 if TYPE_CHECKING:
     from exporter.crawl.outcome import Outcome
+    from exporter.service.discovery import WayIn
+    from exporter.source.export_files import ExportFiles
 
 _ASSETS: Final = {
     "linked": message("everything that entries show, and every upload"),
@@ -51,7 +54,8 @@ _ASSETS: Final = {
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 _TIME: Final = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]")
 _KEPT: Final = (
-    "base_url", "profile", "file_url", "entry_url", "token_file", "allow_private_network", "account", "timezone",
+    "base_url", "profile", "service", "user", "file_url", "entry_url", "token_file", "allow_private_network", "account",
+    "timezone", *SERVICE_OPTIONS,
     "oauth_authorize_url", "oauth_token_url", "oauth_client_id", "oauth_client_secret_file", "sign_in_store",
 )  # fmt: skip
 """The options and variables that the blog's table keeps, which a nightly run does not have."""
@@ -62,7 +66,8 @@ _KEPT: Final = (
     help=message(
         """Save a blog for the first time, and schedule a backup every night.
 
-        Paste the blog's address, and answer at most five questions; nothing is written before the last answer.
+        Paste the blog's address, or name the export file that its service gave you, and answer at most five
+        questions; nothing is written before the last answer.
         Then the program checks the blog, adds it to your settings file, makes the first backup and schedules the
         next ones. You can run it again at any time: it never repeats a step that is done."""
     ),
@@ -73,7 +78,7 @@ Examples:
   blog-exporter init name.blog.example.jp --base-url https://api.example.jp --yes
 """,
 )
-@click.argument("address", metavar="[ADDRESS]", required=False)
+@click.argument("address", metavar="[ADDRESS|FILE]", required=False)
 @click.option("--archive", type=PATH, metavar="DIR", help=message("The archive. [default: ~/blogs/BLOG_ID]"))
 @setting_options("base_url", "profile", "assets", "file_url", "entry_url", "token_file", "allow_private_network")
 @click.option("--at", metavar="HH:MM|never", help=message("Time of the scheduled backup, or never."))
@@ -87,7 +92,16 @@ def init_command(*, out: Output, yes: bool, config: Path | None, **given: Any) -
     if at is not None and _wrong_time(at):
         raise UsageError("--at is {text}: a time such as 03:17, or never, is expected.", text=repr(at))
     try:
-        plan = _planned(Questions(silent=yes), config, given)
+        ask = Questions(silent=yes)
+        text = message(
+            "At most five questions. Enter means the default in brackets. Nothing is written before the last answer."
+        )
+        ask.say(text)
+        words = _which(ask, given["address"])
+        files = files_at(words)
+        if files is not None:
+            return _from_file(files, ask, out, config, given)
+        plan = _planned(ask, words, config, given)
         if plan.sign_in:
             _sign_in(plan.settings, out)
     except (click.Abort, KeyboardInterrupt):
@@ -122,15 +136,11 @@ class _Plan:
     token: str | None = field(repr=False)
 
 
-def _planned(ask: Questions, config: Path | None, options: Mapping[str, Any]) -> _Plan:
+def _planned(ask: Questions, words: str, config: Path | None, options: Mapping[str, Any]) -> _Plan:
     """Ask the questions that the command line does not answer."""
     from exporter.login.facts import is_signed_in
 
-    text = message(
-        "At most five questions. Enter means the default in brackets. Nothing is written before the last answer."
-    )
-    ask.say(text)
-    blog_id = _which(ask, options["address"])
+    blog_id = host_of(words)
     file = read_config(config)
     table = next((each for each in file.blogs.values() if each.blog_id == blog_id), None)
     if table is not None and options["archive"] is None:
@@ -138,11 +148,11 @@ def _planned(ask: Questions, config: Path | None, options: Mapping[str, Any]) ->
     given = given_settings(options)
     settings = resolve(given, config=config, blog_id=blog_id, blog=None if table is None else table.name)
     if settings.base_url is None:
-        raise UsageError(
-            "No known service has {blog}. Give the address of its API: {command}",
-            blog=blog_id,
-            command=suggested("init", blog_id, "--base-url", "https://api.example.jp"),
-        )
+        way = _way_to(words, blog_id)
+        blog_id = way.blog_id
+        given = {**way.settings, **given, "base_url": way.base_url, "service": way.service}
+        settings = resolve(given, config=config, blog_id=blog_id, blog=None if table is None else table.name)
+        ask.say(message("Found: {label}, {counts}.", label=way.label, counts=counts_text(way) or way.base_url))
     known = profile_for(blog_id, reversed(known_profiles(file).values()))
     service = settings.base_url if known is None else known.title
     ask.say(message("The blog is {blog}, at {service}.", blog=blog_id, service=service))
@@ -165,6 +175,58 @@ def _planned(ask: Questions, config: Path | None, options: Mapping[str, Any]) ->
     return _Plan(blog_id, root, table, values, settings, wanted, None if at and yes_or_no(at) is False else at, token)
 
 
+def _way_to(words: str, blog_id: str) -> WayIn:
+    """Return the best way to read a blog that no known profile has.
+
+    Raises:
+        UsageError: there is none.
+    """
+    try:
+        ways = explored(address_in(words) or f"https://{blog_id}/")
+        if ways.found:
+            return ways.found[0]
+        reason: object = nothing_at(ways, None)
+    except BlogExporterError as error:
+        reason = error
+    raise UsageError(
+        "No known service has {blog}. Give the address of its API: {command} Read as an address: {reason}",
+        blog=blog_id,
+        command=suggested("init", blog_id, "--base-url", "https://api.example.jp"),
+        reason=reason,
+    )
+
+
+def _from_file(files: ExportFiles, ask: Questions, out: Output, config: Path | None, options: Mapping[str, Any]) -> int:
+    """Save a blog from its export file: ask where, back up and verify."""
+    given = {**given_settings(options), "assets": options["assets"]}
+    found = find_source(str(files.path), given, out=out, archive=options["archive"], config=config)
+    root = _where(ask, options["archive"], found.target.blog_id)
+    target = find_source(str(files.path), given, out=out, archive=root, config=config).target
+    outcome = _backed_up(target, out, files)
+    out.say()
+    if outcome.exit_code:
+        out.say("The archive in {folder} is incomplete; the next backup tries the rest again.", folder=root)
+    else:
+        out.say("Your blog is safe in {folder}.", folder=root)
+    site = root / "latest" / "site" / "index.html"
+    if site.exists():
+        out.say("  to read it, open:   {path}", path=site)
+    out.say("  to see its state:   {command}", command=suggested("status", root))
+    out.say("  with a newer file:  {command}", command=suggested("backup", "FILE", "--archive", root))
+    out.document(
+        {
+            "blog_id": target.blog_id,
+            "name": None,
+            "archive": str(root),
+            "settings": None,
+            "outcome": outcome.line()["outcome"],
+            "exit_code": outcome.exit_code,
+            "scheduled": None,
+        }
+    )
+    return outcome.exit_code
+
+
 def _kept(given: dict[str, Any], settings: Settings) -> dict[str, str]:
     """Return the options and variables of this run that the blog's table keeps, as text."""
     kept = {}
@@ -176,24 +238,34 @@ def _kept(given: dict[str, Any], settings: Settings) -> dict[str, str]:
 
 
 def _which(ask: Questions, address: str | None) -> str:
+    """Return the address or the path of the file that the user named."""
     if address is not None:
+        if Path(address).exists():
+            return address
         try:
-            return blog_id_in(address)
+            if address_in(address) is None:
+                blog_id_in(address)
         except ValueError as error:
             shown = repr(_without_password(address))
             raise UsageError("{text} is no address of a blog: {expected}.", text=shown, expected=error) from None
+        return address
 
     if ask.silent:
         command = suggested("init", "ADDRESS", "--yes")
         raise UsageError("With --yes, name the blog: {command}", command=command)
 
     def read(answer: str) -> str:
+        path = Path(answer.strip().strip("'\"")).expanduser()
+        if answer.strip() and path.exists():
+            return str(path)
         try:
-            return blog_id_in(answer)
+            if address_in(answer) is None:
+                blog_id_in(answer)
         except ValueError as error:
             raise UsageError("Please again: {expected}.", expected=error) from None
+        return answer
 
-    return ask.value(message("Which blog? Paste its address"), "", read)
+    return ask.value(message("Paste the blog's address, or give the export file"), "", read)
 
 
 def _without_password(address: str) -> str:
@@ -329,7 +401,7 @@ def _looked(plan: _Plan, out: Output) -> int:
     return result.exit_code
 
 
-def _backed_up(target: BlogTarget, out: Output) -> Outcome:
+def _backed_up(target: BlogTarget, out: Output, files: ExportFiles | None = None) -> Outcome:
     """Back up, verify, and keep the settings in the archive.
 
     Raises:
@@ -339,7 +411,7 @@ def _backed_up(target: BlogTarget, out: Output) -> Outcome:
     from exporter.archive.settings_file import note_archive
 
     own = Output(verbosity=out.verbosity)
-    outcome = back_up(target.root, target.blog_id, target.settings, own, label=target.label, new=True)
+    outcome = back_up(target.root, target.blog_id, target.settings, own, files=files, label=target.label, new=True)
     damage = [finding for finding in Archive.open(target.root).verify() if finding.damage]
     if damage:
         raise ArchiveDamaged("{path} is damaged though it was just written: check this disk.", path=damage[0].path)

@@ -27,11 +27,11 @@ _MAX_ID_CHARACTERS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class NamedSource:
-    """What a backup reads, as the user named it.
+    """The source of a backup, as the user named it.
 
     Attributes:
         target: the blog, its archive and its settings.
-        options: the options of the command line, and the settings that the source implies.
+        options: the options that the user gave, and the settings that the source implies.
         files: the export files; ``None`` for a service.
         ways: the ways into an address, if it was explored.
     """
@@ -52,13 +52,13 @@ def find_source(
     new: bool = True,
     explore: bool = True,
 ) -> NamedSource:
-    """Find what the user named: an export file, an address, or a blog that :func:`find_target` knows.
+    """Find the source that the user named: an export file, an address, or a blog that :func:`find_target` knows.
 
     Args:
         words: the user's words.
         options: the options of the command line.
         out: receives warnings.
-        archive: the archive's folder, if it was named too.
+        archive: the archive's folder, if the user named one.
         config: the settings file named on the command line.
         new: whether a missing archive that was known may be created anew.
         explore: whether a blog ID without a known service is explored as an address.
@@ -117,7 +117,7 @@ def files_at(words: str) -> ExportFiles | None:
 def _of_files(
     files: ExportFiles, options: Mapping[str, Any], archive: Path | None, how: Mapping[str, Any]
 ) -> NamedSource:
-    """Return the blog of export files: that of the archive, or of the address that the file states.
+    """Return the blog in export files. The archive names it, or the address that a file states.
 
     The archive does not remember the format: its other source, if it has one, can be read again without a new file.
     """
@@ -127,7 +127,7 @@ def _of_files(
     if archive is not None and _is_archive(archive):
         return NamedSource(find_target(str(archive), chosen, **how), options, files)
     address = options.get("base_url") or stated_address(files)
-    blog_id = _host_of(address) if address else _id_from_name(files.path)
+    blog_id = host_of(address) if address else _id_from_name(files.path)
     root = archive or Path(blog_id)
     named = str(root) if _is_archive(root) else blog_id
     target = find_target(named, chosen, archive=None if _is_archive(root) else root, **how)
@@ -136,7 +136,7 @@ def _of_files(
 
 def _of_address(address: str, options: Mapping[str, Any], archive: Path | None, how: Mapping[str, Any]) -> NamedSource:
     """Return the blog at an address, read as in its archive or by the best way that an exploration finds."""
-    root = archive or Path(_host_of(address))
+    root = archive or Path(host_of(address))
     if _is_archive(root):
         target = find_target(str(root), options, **how)
         if target.settings.base_url is not None and _same_site(address, target):
@@ -155,7 +155,7 @@ def _of_address(address: str, options: Mapping[str, Any], archive: Path | None, 
 
 
 def _same_site(address: str, target: BlogTarget) -> bool:
-    """Return whether an address is that of the archive's blog, or of the service that it is read from."""
+    """Return whether an address belongs to the archive's blog, or to the service that it is read from."""
     host = urlsplit(address).hostname
     return host in {target.blog_id, urlsplit(target.settings.base_url or "").hostname}
 
@@ -196,7 +196,7 @@ def nothing_at(ways: Ways, service: str | None) -> str:
 
 
 def way_lines(source: NamedSource) -> Iterator[str]:
-    """Yield what was found at an address, in sentences; nothing if it was not explored."""
+    """Yield sentences about the way into an address; nothing if the source has no address to explore."""
     ways = source.ways
     way = None if ways is None else ways.chosen(source.target.settings.service)
     if ways is None or way is None:
@@ -236,7 +236,8 @@ def _is_archive(path: Path) -> bool:
     return Archive.exists(path)
 
 
-def _host_of(address: str) -> str:
+def host_of(address: str) -> str:
+    """Return the host of an address, which names its blog until its service is known."""
     try:
         return blog_id_in(address)
     except ValueError:

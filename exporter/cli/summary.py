@@ -182,6 +182,12 @@ def _asset_lines(assets: AssetSummary) -> Iterator[str]:
             "{n:,} embedded pages and players of other services are kept as links only.",
             assets.framed,
         )
+    if assets.originals:
+        yield message_n(
+            "{n:,} original of a thumbnail is kept beside it.",
+            "{n:,} originals of thumbnails are kept beside them.",
+            assets.originals,
+        )
     if assets.shadowed:
         ids = ", ".join(printable(each, 40) for each in assets.shadowed[:_PROBLEMS_SHOWN])
         yield message("Gone for good, as another upload is served at the address of each: uploads {ids}.", ids=ids)

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from exporter.crawl.assets.plan import AssetSettings
     from exporter.crawl.freshness import Freshness
     from exporter.http.engine import ServiceClient
-    from exporter.lossless_json import Frozen
 
 LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
 MAX_SWEEPS = 4
@@ -166,7 +165,7 @@ class Ingest:
     other_user: bool = False
     service_time: str | None = None
     restored: int = 0
-    answered: dict[str, None] = field(default_factory=dict)
+    answered: dict[str, bool] = field(default_factory=dict)
     originals: dict[str, dict[str, Any]] = field(default_factory=dict)
     shortages: dict[str, str] = field(default_factory=dict)
 
@@ -554,7 +553,7 @@ class Ingest:
                 ledger.observe(comment_id, lossless_json.freeze(raw), sweep)
                 ids.append(comment_id)
         ledger.spool.journal({"of": entry_id, "comments": ids, "sweep": sweep})
-        self.answered[entry_id] = None
+        self.answered[entry_id] = True
         self.shortages.pop(entry_id, None)
         if answer.shortage:
             self.shortages[entry_id] = answer.shortage
@@ -625,7 +624,7 @@ class Ingest:
             WrongRecord: the answer lacks content without a reason.
         """
         ledger = self.ledgers[Kind.ENTRIES]
-        if not len(ledger.base) or ledger.identity(entry_id) != frozen.identity:
+        if ledger.identity(entry_id) != frozen.identity:  # later sweeps may see the same entries again
             self._judge(entry_id, data)
         ledger.observe(entry_id, frozen, sweep)
 

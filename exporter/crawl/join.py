@@ -1,9 +1,8 @@
-"""Join the records of a second service with those of an archive, such as the pages of a blog with its export file.
+"""Join an archive with a second service, such as an export file with the pages of its blog.
 
-The run compares the second service with what the archive has of it, under that service's own ids. Then each new record
+The run compares the second service with its earlier records in the archive, under that service's own ids. Then each new record
 gets the id of the record in the archive that is the same entry, comment or file, and the two are stored as one joined
-record (:mod:`exporter.service.joined`). Nothing is merged: both stay as they were given. Records without a partner are
-added.
+record (:mod:`exporter.service.joined`). Nothing is merged: both stay unchanged. Records without a partner are added.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ Facts = Iterator[tuple[str, ...]]
 
 @dataclass(slots=True)
 class JoinReport:
-    """What a join did.
+    """The result of a join.
 
     Attributes:
         matched: entries that the archive has from the service and from another one.
@@ -73,7 +72,7 @@ class JoinReport:
 
 
 class ServiceView:
-    """What one service gave of an archive, with that service's own ids: the state that a run of it compares with.
+    """The archived records that one service gave, under its own ids. A run compares the service with them.
 
     Args:
         reads: reads the archive's records.
@@ -106,16 +105,16 @@ class ServiceView:
 
 
 class Join:
-    """Joins what a run read with the archive.
+    """Joins the new records of a run with the archive.
 
     Args:
-        view: what the archive has of the service that the run read.
+        view: the archived records from the service that the run read.
         ingest: the run.
 
     Attributes:
         ledgers: the joined records that differ from the archive, by kind.
         removals: the records to remove: only the service gave them, and it no longer has them.
-        report: what was joined.
+        report: the numbers of joined entries.
     """
 
     def __init__(self, view: ServiceView, ingest: Ingest) -> None:
@@ -200,7 +199,7 @@ class Join:
             ids[own] = partners.take(facts(self._way, raw)) or self._free_id(kind, own)
 
     def _partners(self, kind: Kind, facts: Callable[[str, Raw], Facts]) -> _Partners:
-        """Return the archived records that may be partners: those that the service has not given yet."""
+        """Return the archived records that may be partners: those without a record from the service."""
         partners, given = _Partners(), set(self._ids[kind].values())
         for record_id, raw in self._state.scan(kind):
             if record_id not in given:
@@ -253,7 +252,7 @@ class Join:
         return lossless_json.freeze(lossless_json.loads(whole))
 
     def _removed(self, kind: Kind, removed: Removals) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the records to remove with their evidence; what another service has too stays as it is."""
+        """Yield the records to remove with their evidence; a record that another service gave stays unchanged."""
         for own, evidence in removed.of(kind).items():
             record_id = self._ids[kind].get(own)
             raw = None if record_id is None else self._state.load(kind, record_id)
@@ -309,7 +308,7 @@ def _key(text: str) -> str:
 
 
 def _address_key(address: str) -> str:
-    """Return what two spellings of an address share: host, path and query, but not the scheme or a last slash."""
+    """Return an address without the parts in which two spellings differ: the scheme, ``www.`` and a last slash."""
     parts = urlsplit(address.strip())
     host = parts.netloc.lower().removeprefix("www.")
     return f"{host}{unquote(parts.path).rstrip('/')}?{parts.query}"

@@ -331,14 +331,14 @@ class Restored:
     Attributes:
         records: the number of records.
         pages: for each list and sweep, the completed pages with the positions of their notes.
-        answered: the entries whose answers carry comments.
+        answered: the entries whose answers carry comments, and whether these are restored.
         originals: the asset records of kept answers, by their addresses.
         shortages: by entry, the sentence about comments that its answer states and does not carry.
     """
 
     records: int = 0
     pages: dict[tuple[Kind, int], dict[Cursor, Place]] = field(default_factory=dict)
-    answered: dict[str, None] = field(default_factory=dict)
+    answered: dict[str, bool] = field(default_factory=dict)
     originals: dict[str, dict[str, Any]] = field(default_factory=dict)
     shortages: dict[str, str] = field(default_factory=dict)
 
@@ -352,7 +352,6 @@ def restore(checkpoint: Checkpoint, ledgers: Mapping[Kind, Ledger], freshness: F
     """
     found = Restored()
     failed: list[tuple[Kind, int, Cursor]] = []
-    commented: set[str] = set()
     for kind, spool in checkpoint.spools.items():
         for offset, note, records, length in _passages(spool):
             for record_id in _ids(note):
@@ -362,15 +361,10 @@ def restore(checkpoint: Checkpoint, ledgers: Mapping[Kind, Ledger], freshness: F
                 found.pages.setdefault((kind, note["sweep"]), {})[note["page"]] = (offset, length)
                 if "failed" in note:
                     failed.append((kind, note["sweep"], note["page"]))
-            elif "comments" in note:
-                commented.add(note["of"])
-                for record_id in note["comments"]:
-                    ledgers[kind].mark(record_id, note["sweep"])
             else:
-                _take_reading(note, ledgers[kind], freshness)
-                _take_answer(note, found)
+                _take_reading(note, ledgers[kind], freshness, found)
         found.records += len(ledgers[kind].fresh)
-    for entry_id in found.answered.keys() - commented:
+    for entry_id in [each for each, commented in found.answered.items() if not commented]:
         # The comments were not yet on disk when the run was killed, so the entry is read again.
         ledgers[Kind.ENTRIES].mark(entry_id, UNSEEN)
         del found.answered[entry_id]
@@ -427,16 +421,18 @@ def _read_as(note: dict[str, Any]) -> tuple[datetime, Validators]:
     return datetime.fromisoformat(note["at"]), Validators(note["etag"], note["last_modified"])
 
 
-def _take_reading(note: dict[str, Any], ledger: Ledger, freshness: Freshness) -> None:
+def _take_reading(note: dict[str, Any], ledger: Ledger, freshness: Freshness, found: Restored) -> None:
+    """Take in the reading of an entry, or the comments that its answer carried."""
+    if "comments" in note:
+        found.answered[note["of"]] = True
+        for record_id in note["comments"]:
+            ledger.mark(record_id, note["sweep"])
+        return
     ledger.mark(note["read"], note["sweep"])
     freshness.note(note["read"], *_read_as(note))
-
-
-def _take_answer(note: dict[str, Any], found: Restored) -> None:
-    """Take in what an answer carried besides its entry."""
     if "original" in note:
         found.originals[note["original"]["url"]] = note["original"]
     if "shortage" in note:
-        found.answered[note["read"]] = None
+        found.answered.setdefault(note["read"], False)
         if note["shortage"]:
             found.shortages[note["read"]] = restored(note["shortage"])

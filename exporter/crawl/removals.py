@@ -110,8 +110,7 @@ async def find_removals(ingest: Ingest, concurrency: int) -> Removals:
     removals = Removals({Kind.ENTRIES: {}, Kind.ENTRY_LIST: {}})
     for kind in (Kind.COMMENTS, Kind.FILES):
         removals.evidence[kind] = {record_id: dict(sweeps) for record_id in absent(ingest, kind)}
-    in_entries = ingest.service.capabilities.comments_in_entries
-    if in_entries:
+    if ingest.service.capabilities.comments_in_entries:
         named = ingest.absent_comments().items()
         removals.evidence[Kind.COMMENTS] = {each: {"absent_in_entry": entry_id} for each, entry_id in named}
     gone = list(dict.fromkeys([*_unlisted(ingest), *absent(ingest, Kind.ENTRY_LIST)]))
@@ -129,9 +128,7 @@ async def find_removals(ingest: Ingest, concurrency: int) -> Removals:
         if entry_id in refused:
             said = {"status": refused[entry_id].status, "message": refused[entry_id].message}
             _remove(removals, ingest, entry_id, {**sweeps, "entry_get": said})
-    if in_entries:
-        for comment_id in ingest.comments_of(removals.of(Kind.ENTRIES)):
-            removals.evidence[Kind.COMMENTS][comment_id] = {"entry_gone": True}
+    _remove_comments(removals, ingest)
     for entry_id in refused.keys() - set(gone):
         ingest.note_missing(entry_id)
     return removals
@@ -150,6 +147,13 @@ def _remove(removals: Removals, ingest: Ingest, entry_id: str, evidence: dict[st
     for kind in (Kind.ENTRIES, Kind.ENTRY_LIST):
         if entry_id in ingest.ledgers[kind].base:
             removals.evidence[kind][entry_id] = dict(evidence)
+
+
+def _remove_comments(removals: Removals, ingest: Ingest) -> None:
+    """Record the removal of the comments that only the pages of removed entries carried."""
+    if ingest.service.capabilities.comments_in_entries:
+        for comment_id in ingest.comments_of(removals.of(Kind.ENTRIES)):
+            removals.evidence[Kind.COMMENTS][comment_id] = {"entry_gone": True}
 
 
 def _named(ingest: Ingest, asked: set[str]) -> list[str]:

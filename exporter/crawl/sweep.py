@@ -61,7 +61,8 @@ class SweepResult:
         total: the number of records that the list states.
         total_size: the sum of their sizes that the list states.
         date: the ``Date`` of the answer with its first page.
-        failure: the newest error before its first record, which ends the run if no list could be read.
+        failure: the error before its first record, which ends the run if no list could be read: one about the sign-in,
+            otherwise the newest.
     """
 
     kind: Kind
@@ -287,7 +288,7 @@ class Sweep:
         self._held -= held
 
     def _fail(self, asked: _Asked, error: ServiceError, *, missing: bool) -> None:
-        if not self._items:
+        if not self._items and not isinstance(self.result.failure, NotAuthorised):
             self.result.failure = error
         self.paginator.accept_failure(asked.cursor, said(error), missing=missing)
 

@@ -392,12 +392,12 @@ class Combination:
 
 def entry_combinations(records: RecordSource, service: Records) -> list[Combination]:
     """Return the combinations of flags among entries, with the most frequent first."""
-    return _combinations(records, Kind.ENTRIES, service.post_flags, lambda raw: service.post(raw).title)
+    return _combinations(records, service, Kind.ENTRIES, service.post_flags, lambda raw: service.post(raw).title)
 
 
 def comment_combinations(records: RecordSource, service: Records) -> list[Combination]:
     """Return the values of the flag among comments, with the most frequent first."""
-    return _combinations(records, Kind.COMMENTS, service.comment_flags, lambda raw: service.comment(raw).text)
+    return _combinations(records, service, Kind.COMMENTS, service.comment_flags, lambda raw: service.comment(raw).text)
 
 
 def occurring(records: RecordSource, kind: Kind, flag: str, enough: frozenset[str] = frozenset()) -> Counter[str]:
@@ -422,11 +422,12 @@ def occurring(records: RecordSource, kind: Kind, flag: str, enough: frozenset[st
 
 
 def _combinations(
-    records: RecordSource, kind: Kind, names: tuple[str, ...], sample: Callable[[Raw], str]
+    records: RecordSource, service: Records, kind: Kind, names: tuple[str, ...], sample: Callable[[Raw], str]
 ) -> list[Combination]:
     found: dict[tuple[str, ...], Combination] = {}
     for record_id, raw in records.scan(kind):
-        flags = {name: _flag_value(raw.get(name)) for name in names}
+        stated = service.flags(raw)
+        flags = {name: _flag_value(stated.get(name)) for name in names}
         key = tuple(repr(value) for value in flags.values())
         combination = found.setdefault(key, Combination(flags, first=record_id))
         combination.count += 1

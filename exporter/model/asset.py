@@ -128,6 +128,7 @@ class Asset:
         source: the address that it was read from, if that is on another server than ``url``.
         accepted: whether the owner accepted the file in spite of ``error``.
         absence: the recorded reason why there is no file; see :attr:`state`.
+        original_of: the embedded thumbnail that led to this address by the rule of its host.
     """
 
     url: str
@@ -142,6 +143,7 @@ class Asset:
     source: str | None = None
     absence: AssetState | None = None
     accepted: bool = False
+    original_of: str | None = None
 
     @classmethod
     def from_raw(cls, raw: Mapping[str, Any]) -> Asset:
@@ -160,6 +162,7 @@ class Asset:
             source=_text(raw.get("source")),
             absence=_absence(raw.get("state")),
             accepted=raw.get("accepted") is True,
+            original_of=_text(raw.get("original_of")),
         )
 
     @property
@@ -185,7 +188,7 @@ class Asset:
         absence = None if self.absence is None else str(self.absence)
         extra = {
             "width": self.width, "height": self.height, "source": self.source, "state": absence,
-            "accepted": self.accepted or None,
+            "accepted": self.accepted or None, "original_of": self.original_of,
         }  # fmt: skip
         return record | {name: value for name, value in extra.items() if value is not None}
 

@@ -77,7 +77,8 @@ class Verdict(NamedTuple):
     cause: Cause | None = None
 
 
-_OPENNESS: Final = (PostStatus.PRIVATE, PostStatus.DRAFT, PostStatus.PUBLISH)
+STATUS_ORDER: Final = (PostStatus.PRIVATE, PostStatus.DRAFT, PostStatus.PUBLISH)
+"""The most hidden one first."""
 
 
 def more_hidden(then: Verdict, now: Verdict | None) -> Verdict:
@@ -89,6 +90,6 @@ def more_hidden(then: Verdict, now: Verdict | None) -> Verdict:
     """
     if now is None:
         return Verdict(PostStatus.PRIVATE, Cause(Hidden.REMOVED))
-    if now.cause is not None and _OPENNESS.index(now.status) < _OPENNESS.index(then.status):
+    if now.cause is not None and STATUS_ORDER.index(now.status) < STATUS_ORDER.index(then.status):
         return Verdict(now.status, replace(now.cause, newest=True))
     return then

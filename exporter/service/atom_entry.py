@@ -1,7 +1,8 @@
 """An Atom entry as a neutral post or upload: RFC 4287, RFC 5023, and what Hatena and livedoor add to them. Pure.
 
-A record keeps the entry's XML exactly as it was sent: ``{"id", "collection", "xml", "xmlns"}``. ``xmlns`` has the
-namespaces that the elements around it declare. Nothing here raises for any JSON object.
+A record keeps the entry's XML exactly as sent: ``{"id", "collection", "xml", "xmlns"}``. ``xmlns`` has the namespaces
+that the elements around it declare. ``audience`` is added if the blog is not public, so that its entries stay private
+wherever the archive is read. Nothing here raises for any JSON object.
 """
 
 from __future__ import annotations
@@ -16,53 +17,59 @@ from typing import Any, Final
 
 from exporter.message import message
 from exporter.model.records import Audience, Category, Post, PostKind, Problem, Raw, Upload
-from exporter.service.xml_documents import Document, Element, NotXml, parsed_part
+from exporter.service.xml_documents import Document, NotXml, XmlElement, parsed_part
 
 ATOM: Final = "{http://www.w3.org/2005/Atom}"
 APP: Final = "{http://www.w3.org/2007/app}"
 _HATENA: Final = "{http://www.hatena.ne.jp/info/xmlns#}"
+_HATENA_ID: Final = "tag:blog.hatena.ne.jp,"
 _HATENA_BLOG: Final = "{http://www.hatena.ne.jp/info/xmlns#hatenablog}"
 _LIVEDOOR: Final = ("{http://blogcms.jp/-/spec/atompub/1.0/}", "{http://blogcms.jp/-/atom}")
 _CONTROL: Final = f"{APP}control"
 _HTML_TYPES: Final = frozenset({"html", "text/html"})
 _MARKDOWN_TYPES: Final = frozenset({"text/x-markdown", "text/markdown"})
 _VALUE_CHARACTERS: Final = 60
-_MAX_MARKDOWN_CHARACTERS: Final = 1_000_000
+_MAX_MARKDOWN_CHARACTERS: Final = 100_000
+"""Hostile Markdown of this length takes 5 seconds."""
 _SPACES: Final = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class EntryReading:
     """How entries are read.
 
     Attributes:
-        timezone: of the blog's dates.
+        timezone: the time zone of the blog's dates.
         pages: the name of the collection whose entries are pages.
-        date: the element with the date of an entry, ``published`` or ``updated``.
-        audience: who may see the entries that are no drafts.
+        date: the element with an entry's date, ``published`` or ``updated``; ``auto`` takes ``updated`` for Hatena,
+            where ``published`` is the time of the first saving.
+        audience: the readers of all entries that are no drafts.
     """
 
     timezone: tzinfo
     pages: str = "page"
-    date: str = "published"
+    date: str = "auto"
     audience: Audience = Audience.PUBLIC
 
 
-def record(record_id: str, collection: str, document: Document, entry: Element) -> dict[str, Any]:
-    """Return the record of an entry in a document."""
+def record(
+    record_id: str, collection: str, document: Document, entry: XmlElement, reading: EntryReading
+) -> dict[str, Any]:
+    """Return a record for an entry in a document."""
+    stated = {} if reading.audience is Audience.PUBLIC else {"audience": str(reading.audience)}
     source, namespaces = document.source(entry), dict(entry.namespaces)
-    return {"id": record_id, "collection": collection, "xml": source, "xmlns": namespaces}
+    return {"id": record_id, "collection": collection, **stated, "xml": source, "xmlns": namespaces}
 
 
-def link(entry: Element, relation: str) -> str:
-    """Return the address of the first link with a relation, as sent; empty without one. HTML is preferred."""
+def link(entry: XmlElement, relation: str) -> str:
+    """Return the address in the first link with a relation, as sent; empty without one. HTML is preferred."""
     found = [each for each in entry.all(f"{ATOM}link") if (each.attributes.get("rel") or "alternate") == relation]
     found.sort(key=lambda each: each.attributes.get("type", "text/html") != "text/html")
     return found[0].attributes.get("href", "").strip() if found else ""
 
 
 def entry_of(raw: Raw) -> Document | None:
-    """Return the entry of a record, or ``None`` if it is no XML."""
+    """Return a record's entry, or ``None`` if it is not XML."""
     source, namespaces = raw.get("xml"), raw.get("xmlns")
     known = namespaces if isinstance(namespaces, Mapping) else {}
     if not isinstance(source, str):
@@ -74,7 +81,7 @@ def entry_of(raw: Raw) -> Document | None:
 
 
 def title_of(raw: Raw) -> str:
-    """Return the title of a record, or of a list item."""
+    """Return the title in a record or a list item."""
     stated = raw.get("title")
     if isinstance(stated, str):
         return stated
@@ -82,9 +89,9 @@ def title_of(raw: Raw) -> str:
     return "" if document is None else _title(document.root)
 
 
-def list_item(raw: Raw, reading: Reading) -> dict[str, Any]:
-    """Return the part of a record that the entry list keeps, with a hash of the whole."""
-    post = read_post(raw, reading)
+def list_item(raw: Raw, reading: EntryReading) -> dict[str, Any]:
+    """Return an entry's part for the entry list, with a hash of the whole."""
+    post = read_post(raw, reading, with_body=False)
     return {
         "id": raw.get("id"),
         "collection": raw.get("collection"),
@@ -98,7 +105,7 @@ def list_item(raw: Raw, reading: Reading) -> dict[str, Any]:
     }
 
 
-def listed(item: Raw, reading: Reading) -> Post:
+def listed(item: Raw, reading: EntryReading) -> Post:
     """Read a list item as an entry without a text."""
     status, categories = item.get("status"), item.get("categories")
     names = [name for name in categories if isinstance(name, str)] if isinstance(categories, list) else []
@@ -116,8 +123,8 @@ def listed(item: Raw, reading: Reading) -> Post:
     )
 
 
-def read_post(raw: Raw, reading: Reading, item: Raw | None = None) -> Post:
-    """Read a record as a post."""
+def read_post(raw: Raw, reading: EntryReading, item: Raw | None = None, *, with_body: bool = True) -> Post:
+    """Read a record as a post; without its body it takes less memory."""
     document = entry_of(raw)
     if document is None:
         problem = Problem("xml", _text(raw.get("xml"))[:_VALUE_CHARACTERS], message("it is not an Atom entry"))
@@ -126,13 +133,14 @@ def read_post(raw: Raw, reading: Reading, item: Raw | None = None) -> Post:
     published = _stated(entry, "published", reading.timezone, problems)
     updated = _stated(entry, "updated", reading.timezone, problems)
     edited = _stated(entry, "edited", reading.timezone, problems, APP)
-    if reading.date == "updated":
+    formatted = entry.first(f"{_HATENA}formatted-content") is not None
+    of_hatena = formatted or entry.text_of(f"{ATOM}id").startswith(_HATENA_ID)
+    if reading.date == "updated" or (reading.date == "auto" and of_hatena):
         date, changed = updated or published, edited or updated
     else:
         date, changed = published or updated, edited or updated
-    body, more = _bodies(document, problems)
+    body, more = _bodies(document, problems) if with_body else ("", "")
     categories = _categories(entry)
-    formatted = entry.first(f"{_HATENA}formatted-content") is not None
     return Post(
         id=_text(raw.get("id")),
         title=_title(entry),
@@ -146,9 +154,9 @@ def read_post(raw: Raw, reading: Reading, item: Raw | None = None) -> Post:
         author=entry.text_of(f"{ATOM}author", f"{ATOM}name"),
         permalink=link(entry, "alternate"),
         # Hatena makes the summary itself, of the first 140 characters.
-        excerpt="" if formatted else entry.text_of(f"{ATOM}summary"),
+        excerpt="" if of_hatena else entry.text_of(f"{ATOM}summary"),
         kind=_kind(raw, reading),
-        audience=_audience(entry, date, changed, reading, problems),
+        audience=_audience(entry, date, changed, _readers(raw, reading), problems),
         raw=raw,
         item=item,
         problems=tuple(problems),
@@ -156,7 +164,7 @@ def read_post(raw: Raw, reading: Reading, item: Raw | None = None) -> Post:
 
 
 def read_upload(raw: Raw) -> Upload:
-    """Read the record of a media link entry (RFC 5023, section 9.6) as an uploaded file."""
+    """Read a media link entry (RFC 5023, section 9.6) as an uploaded file."""
     document = entry_of(raw)
     entry = None if document is None else document.root
     content = None if entry is None else entry.first(f"{ATOM}content")
@@ -169,23 +177,35 @@ def read_upload(raw: Raw) -> Upload:
     )  # fmt: skip
 
 
-def _kind(raw: Raw, reading: Reading) -> PostKind:
+def _kind(raw: Raw, reading: EntryReading) -> PostKind:
     return PostKind.PAGE if raw.get("collection") == reading.pages else PostKind.POST
 
 
+def _readers(raw: Raw, reading: EntryReading) -> Audience | None:
+    """Return the readers of a blog, as its record or the settings state them."""
+    stated = raw.get("audience")
+    if stated is None:
+        return reading.audience
+    return Audience(stated) if isinstance(stated, str) and stated in set(Audience) else None
+
+
 def _audience(
-    entry: Element, date: datetime | None, changed: datetime | None, reading: Reading, problems: list[Problem]
+    entry: XmlElement,
+    date: datetime | None,
+    changed: datetime | None,
+    readers: Audience | None,
+    problems: list[Problem],
 ) -> Audience | None:
     """Return who may see an entry. Without a statement it is no draft (RFC 5023, section 13.1.1).
 
-    A draft whose date is after its last change is scheduled; Hatena states it, too.
+    A draft whose date is after its last change is scheduled. Hatena also states it.
     """
     if not entry.name.startswith(ATOM):
         return None
     control = entry.first(_CONTROL)
     draft = "no" if control is None else control.text_of(f"{APP}draft").lower() or "no"
     if draft == "no":
-        return reading.audience
+        return readers
     if draft != "yes":
         problems.append(Problem("app:draft", draft[:_VALUE_CHARACTERS], message("it is neither yes nor no")))
         return None
@@ -220,12 +240,12 @@ def _bodies(document: Document, problems: list[Problem]) -> tuple[str, str]:
     if not text.strip():
         return "", ""
     if kind not in {"text", "text/plain"}:
-        shown = message("its notation is not converted, so the text is shown as it was written")
+        shown = message("its notation is not converted, so the text is shown unchanged")
         problems.append(Problem("content", kind[:_VALUE_CHARACTERS], shown))
     return f"<pre>{escape(text)}</pre>", ""
 
 
-def _markup(document: Document, holder: Element) -> str:
+def _markup(document: Document, holder: XmlElement) -> str:
     """Return HTML that an element holds escaped, or as elements."""
     return document.inside(holder) if next(iter(holder), None) is not None else holder.text
 
@@ -236,7 +256,7 @@ def _from_markdown(text: str) -> str:
     return str(MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text))
 
 
-def _title(entry: Element) -> str:
+def _title(entry: XmlElement) -> str:
     title = entry.first(f"{ATOM}title")
     if title is None:
         return ""
@@ -248,7 +268,7 @@ def _title(entry: Element) -> str:
     return _SPACES.sub(" ", text).strip()
 
 
-def _categories(entry: Element) -> tuple[Category, ...]:
+def _categories(entry: XmlElement) -> tuple[Category, ...]:
     found: dict[str, Category] = {}
     for each in entry.all(f"{ATOM}category"):
         term, label = each.attributes.get("term", "").strip(), each.attributes.get("label", "").strip()
@@ -258,7 +278,9 @@ def _categories(entry: Element) -> tuple[Category, ...]:
     return tuple(found.values())
 
 
-def _stated(entry: Element, name: str, timezone: tzinfo, problems: list[Problem], space: str = ATOM) -> datetime | None:
+def _stated(
+    entry: XmlElement, name: str, timezone: tzinfo, problems: list[Problem], space: str = ATOM
+) -> datetime | None:
     text = entry.text_of(f"{space}{name}")
     found = _date(text, timezone)
     if text and found is None:

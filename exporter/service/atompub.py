@@ -23,7 +23,7 @@ from exporter.service.answers import message_text, refusal, require_success
 from exporter.service.atom_entry import (
     APP,
     ATOM,
-    Reading,
+    EntryReading,
     link,
     list_item,
     listed,
@@ -47,7 +47,7 @@ from exporter.service.interface import (
 )
 from exporter.service.linked_pages import LinkedPages
 from exporter.service.stated import StatedService
-from exporter.service.xml_documents import Document, Element, NotXml, TooLargeXml, decoded, parsed
+from exporter.service.xml_documents import Document, NotXml, TooLargeXml, XmlElement, decoded, parsed
 from exporter.setting_types import OneOf, WholeNumber, setting, settings_in, some_text, unset, zone
 from exporter.text import printable
 
@@ -85,24 +85,24 @@ def path_pattern(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class AtomPubOptions:
     """The settings for reading answers: each is a fact that differs between services, or an assumption.
 
     Attributes:
-        atompub_root: path of the service document, if the base URL has no path.
+        atompub_root: the service document's path, if the base URL has no path.
         atompub_owner: the owner in that path; by default the user.
         atompub_name: the blog's name in that path; by default the first label of its ID.
-        atompub_collection: the collection of the posts; ids of its members are without its name.
-        atompub_pages: the collection of the pages.
+        atompub_collection: the posts' collection; ids of its members are without its name.
+        atompub_pages: the pages' collection.
         atompub_skip: collections that are not read.
-        atompub_text: where the whole entries are: in the lists, or only in their own documents.
-        atompub_list_limit: a feed of so many entries without a next page may be the beginning of a longer list.
-        atompub_date: the element with an entry's date.
-        atompub_audience: who may see the entries that are no drafts; no document states it.
+        atompub_text: ``lists`` if feeds hold whole entries, ``entries`` if each must be requested.
+        atompub_list_limit: the number of entries of a feed that may be cut if it names no next page.
+        atompub_date: see :class:`~exporter.service.atom_entry.EntryReading`.
+        atompub_audience: the readers of all entries that are no drafts; no document states them.
     """
 
     atompub_root: str = setting(path_pattern, "/", message("Path of the AtomPub service document."))
-    atompub_owner: str | None = unset(some_text, message("Owner of the blog in that path, if not the user."))
+    atompub_owner: str | None = unset(some_text, message("Blog owner in that path, if not the user."))
     atompub_name: str | None = unset(some_text, message("Name of the blog in that path."))
     atompub_collection: str = setting(some_text, "entry", message("AtomPub collection of the posts."))
     atompub_pages: str = setting(some_text, "page", message("AtomPub collection of the pages."))
@@ -112,7 +112,7 @@ class Options:
         WholeNumber(0, 10_000), "0", message("Size of an AtomPub feed that may be cut; 0 for none.")
     )
     atompub_date: str = setting(
-        OneOf("published", "updated"), "published", message("AtomPub element with the date of an entry.")
+        OneOf("auto", "published", "updated"), "auto", message("AtomPub element with the date of an entry.")
     )
     atompub_audience: str = setting(
         OneOf("public", "members", "private"), "public", message("Who may see the entries that are no drafts.")
@@ -120,7 +120,7 @@ class Options:
     timezone: tzinfo = zone(_TIMEZONE)
 
 
-DEFAULT: Final = Options()
+DEFAULT: Final = AtomPubOptions()
 
 
 class AtomPub(StatedService):
@@ -128,19 +128,19 @@ class AtomPub(StatedService):
 
     capabilities = Capabilities(totals=False, user=False, entries_in_lists=True)
     name = NAME
-    own_settings: ClassVar = {name: each for name, each in settings_in(Options).items() if name != "timezone"}
-    own_options = tuple(own_settings)
+    own_settings: ClassVar = {name: each for name, each in settings_in(AtomPubOptions).items() if name != "timezone"}
+    own_options = ("atompub_owner", "atompub_name", "atompub_audience")
     defaults: ClassVar = {"timezone": _TIMEZONE}
     profiles = (HATENA, LIVEDOOR)
     kept_fields = ("id", "collection")
     post_fields = ("id", "collection")
 
-    def __init__(self, options: Options = DEFAULT, base_url: str = "", user: str = "") -> None:
+    def __init__(self, options: AtomPubOptions = DEFAULT, base_url: str = "", user: str = "") -> None:
         self._options = options
         self._base = urlsplit(base_url)
         self._user = user
         self.timezone = options.timezone
-        self._reading = Reading(
+        self._reading = EntryReading(
             options.timezone, options.atompub_pages, options.atompub_date, Audience(options.atompub_audience)
         )
         if options.atompub_text == "entries":
@@ -149,7 +149,7 @@ class AtomPub(StatedService):
     @classmethod
     def of(cls, settings: Values) -> Self:
         """Return the service with the user's settings."""
-        options = Options(**{name: settings.get(name) for name in Options.__slots__})
+        options = AtomPubOptions(**{name: settings.get(name) for name in AtomPubOptions.__slots__})
         return cls(options, settings.get("base_url") or "", settings.get("user") or "")
 
     @classmethod
@@ -199,7 +199,7 @@ class AtomPub(StatedService):
             if response.status in _GONE:
                 raise Refused(request.operation, {"id": entry_id}, response.status, message("it has no such entry"))
             document = _document(request, response, f"{ATOM}entry")
-            data = record(entry_id, collection, document, document.root)
+            data = record(entry_id, collection, document, document.root, self._reading)
             stated = self._id(root, document.root)
             if stated not in {None, entry_id}:
                 raise WrongRecord(
@@ -253,7 +253,7 @@ class AtomPub(StatedService):
         return User("", "", raw)
 
     def _root(self, blog_id: str) -> str:
-        """Return the path of the service document, without a slash at its end."""
+        """Return the service document's path, without a slash at its end."""
         own = self._base.path.rstrip("/")
         if own:
             return own
@@ -285,8 +285,8 @@ class AtomPub(StatedService):
 
         return Call(request, parse)
 
-    def _collections(self, kind: Kind, service: Element) -> Iterator[str]:
-        """Yield the addresses of a kind's collections (RFC 5023, section 8.3.3).
+    def _collections(self, kind: Kind, service: XmlElement) -> Iterator[str]:
+        """Yield the addresses for a kind's collections (RFC 5023, section 8.3.3).
 
         A collection without ``accept`` takes entries. No collection of comments is read, since no public document
         shows one.
@@ -314,7 +314,7 @@ class AtomPub(StatedService):
             items: list[dict[str, Any]] = []
             for entry in document.root.all(f"{ATOM}entry"):
                 known = self._id(root, entry)
-                items.append(record(known or entry.text_of(f"{ATOM}id"), name, document, entry))
+                items.append(record(known or entry.text_of(f"{ATOM}id"), name, document, entry, self._reading))
             following = link(document.root, "next")
             cursor = [self._target(request, response, following)] if following else []
             return Page(items, next=" ".join([*cursor, *filter(None, [others])]) or None)
@@ -352,10 +352,10 @@ class AtomPub(StatedService):
         path = target.partition("?")[0].rstrip("/")
         return path.removeprefix(f"{root}/") if path.startswith(f"{root}/") else path
 
-    def _id(self, root: str, entry: Element) -> str | None:
+    def _id(self, root: str, entry: XmlElement) -> str | None:
         """Return an entry's id: its address for editing below the service document; ``None`` without one.
 
-        That of a post is the part after its collection, that of a page ``page-`` and this part.
+        A post has the part after its collection as its id, a page has ``page-`` and this part.
         """
         address = link(entry, "edit")
         try:
@@ -376,7 +376,7 @@ class AtomPub(StatedService):
         return entry_id.startswith(f"{self._options.atompub_pages}-")
 
     def _member(self, root: str, entry_id: str) -> tuple[str, str]:
-        """Return the collection and the path of an entry, the opposite of :meth:`_id`."""
+        """Return an entry's collection and path, the opposite of :meth:`_id`."""
         options = self._options
         if self._is_page(entry_id):
             member = entry_id.removeprefix(f"{options.atompub_pages}-")
@@ -388,7 +388,7 @@ class AtomPub(StatedService):
 
 
 def _encoded(target: str) -> str:
-    """Return a path and query in ASCII; what is encoded already stays as it is."""
+    """Return a path and query in ASCII. Encoded characters are not encoded again."""
     return quote(target, safe=_PATH_MARKS, errors="backslashreplace")
 
 
@@ -426,5 +426,5 @@ def _document(request: Request, response: Response, root: str) -> Document:
         if document.root.name.rpartition("}")[2] == "html":
             raise HtmlBody("{operation} answered with a page of HTML: is the base URL right?", operation=operation)
         name = printable(document.root.name, 100)
-        raise refusal(request, response, message("the answer is no Atom document but {name}", name=name))
+        raise refusal(request, response, message("the answer is not the expected document but {name}", name=name))
     return document

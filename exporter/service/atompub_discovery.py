@@ -1,7 +1,7 @@
-"""Find the AtomPub of a blog at its address: by its host, its page, or the documents that the page names. Pure.
+"""Find a blog's AtomPub by its host, its home page, or the documents that this page names. Pure.
 
 A page may name the service document itself (``rel="service"``), or a document of Really Simple Discovery
-(``rel="EditURI"``). Pages of Hatena Blog name neither; their ``html`` element names the blog and its owner.
+(``rel="EditURI"``). Hatena Blog's pages have no such link, but their ``html`` element names the blog and its owner.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from exporter.message import message
 from exporter.model.exchange import Request, Response
 from exporter.service.atompub_profiles import HATENA, LIVEDOOR, NAME
 from exporter.service.discovery import Exploration, HomePage, WayIn
-from exporter.service.xml_documents import Element, NotXml, decoded, parsed
+from exporter.service.xml_documents import NotXml, XmlElement, decoded, parsed
 from exporter.text import printable
 
 _HEAD_CHARACTERS: Final = 200_000
@@ -29,7 +29,7 @@ _WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 _HOST: Final = re.compile(r"[a-z0-9][a-z0-9.-]{0,252}")
 _SERVICE_TYPES: Final = frozenset({"application/atomsvc+xml", "application/atomserv+xml"})
 _ATOM_APIS: Final = frozenset({"atom", "atompub", "atom publishing protocol"})
-_SIGN_IN: Final = message("everything needs a sign-in; it gives drafts and the text as it was written, too")
+_SIGN_IN: Final = message("everything needs a sign-in, which also gives drafts and the unrendered text")
 _NO_COMMENTS: Final = message("it has no comments; the blog's pages and its export file do")
 _NO_AUDIENCE: Final = message("it does not say whether the blog is public: state it with the setting atompub_audience")
 _NEWEST: Final = message("only the 20 newest entries are documented; the export file of the blog has all")
@@ -63,7 +63,7 @@ class _Head(HTMLParser):
         self._in_title = False
 
     def first(self, relation: str, types: frozenset[str] = frozenset()) -> str:
-        """Return the address of the first link with a relation, and one of these media types if it states any."""
+        """Return the address in the first link with a relation whose media type, if stated, is one of these."""
         for each in self.links:
             kind = each.get("type", "").partition(";")[0].strip().lower()
             if relation in each.get("rel", "").lower().split() and (not types or not kind or kind in types):
@@ -145,7 +145,7 @@ def _stated_api(answer: Response | None) -> str:
         root = parsed(decoded(answer.body, answer.headers.get("content-type", "")), answer.objects).root
     except NotXml:
         return ""
-    waiting: list[Element] = [root]
+    waiting: list[XmlElement] = [root]
     while waiting:
         element = waiting.pop(0)
         stated = element.attributes
@@ -156,7 +156,7 @@ def _stated_api(answer: Response | None) -> str:
 
 
 def _absolute(base: str, address: str) -> str:
-    """Return an address on the web, without a name, a password, a query or a fragment; empty if it is none."""
+    """Return an address on the web, without a password or a fragment, or an empty text."""
     if not address:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""What is known of the blog services that speak AtomPub. Pure.
+"""The known facts about blog services with AtomPub. Pure.
 
 Hatena: the page "Hatena Blog AtomPub" of the Hatena Developer Center. livedoor: its help page "AtomPub API".
 """
@@ -44,7 +44,6 @@ HATENA: Final = Profile(
         "atompub_root": _hatena("/{owner}/{blog_id}/atom"),
         "atompub_collection": _hatena("entry"),
         "atompub_pages": _hatena("page"),
-        "atompub_date": _hatena("updated"),
         "auth": _hatena("basic"),
         "timezone": _observed("Asia/Tokyo", message("the dates of public answers")),
         "concurrency": _chosen("2"),
@@ -69,7 +68,6 @@ LIVEDOOR: Final = Profile(
         "atompub_collection": _livedoor("article"),
         "atompub_skip": _livedoor("image"),
         "atompub_list_limit": _livedoor("20"),
-        "atompub_date": _observed("published", message("answers that public programs received")),
         "auth": _livedoor("basic"),
         "timezone": _observed("Asia/Tokyo", message("answers that public programs received")),
         "concurrency": _chosen("2"),

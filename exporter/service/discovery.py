@@ -25,7 +25,7 @@ class HomePage:
 
     Attributes:
         url: its address after redirects, with a slash at its end if it names a folder.
-        headers: of the answer, by lower-case name.
+        headers: the answer's headers, by lower-case name.
         html: its text; empty if it is no HTML.
     """
 
@@ -45,7 +45,7 @@ class WayIn:
         label: the name for people, such as "WordPress REST API".
         title: the title of the blog; empty if unknown.
         counts: the numbers that it states, by a word for people: ``posts``, ``pages``, ``comments``, ``pictures``.
-        lacks: what it cannot give, as messages, such as "drafts need a sign-in".
+        lacks: the missing content, as messages, such as "drafts need a sign-in".
         rank: the better way has the smaller number: 10 an API with every record, 20 an API with public records only,
             30 feeds and pages.
         settings: further settings that this way needs, as text.

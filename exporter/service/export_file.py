@@ -45,7 +45,7 @@ class FoundRecord(NamedTuple):
 
     Attributes:
         kind: ``ENTRIES``, ``COMMENTS``, ``FILES`` or ``USER``. A comment belongs to the entry found last.
-        id: its proposed id. If another record of the file has it, the index appends ``-2``, ``-3`` and so on, unless
+        id: its proposed id. If another record in the file has it, the index appends ``-2``, ``-3`` and so on, unless
             the two are equal, as in files that overlap.
         raw: the record; the index sets ``id``, and ``post_id`` of comments.
     """
@@ -81,7 +81,7 @@ class ExportFile(StatedService):
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """The SHA-256 of the file, so that an interrupted run of another file is not resumed."""
+        """The SHA-256 of the file, so that a run resumes only with the same file."""
         return {"file_sha256": self._digest} if self._digest else {}
 
     def of_file(self, digest: str) -> Self:
@@ -96,7 +96,7 @@ class ExportFile(StatedService):
 
     @abstractmethod
     def read(self, file: BinaryIO, name: str) -> Iterator[FoundRecord | Misread]:
-        """Yield the records of a file in its order, each entry before its comments.
+        """Yield a file's records in their order, each entry before its comments.
 
         Memory must not grow with the file. ``name`` is for messages. Bytes in a wrong encoding become U+FFFD and are
         reported; no input raises anything but an :class:`OSError` of the file.
@@ -133,7 +133,7 @@ class ExportFile(StatedService):
         )
 
     def blog_address(self, _raw: Raw) -> str:
-        """Return the address of the blog if a record of the file states it, otherwise an empty text."""
+        """Return the blog's address if a record states it, otherwise an empty text."""
         return ""
 
     def pages(self, kind: Kind, _blog_id: str, _entry_ids: Sequence[str]) -> Paginator:

@@ -1,7 +1,7 @@
-"""Feeds: RSS 0.9 to 2.0, RSS 1.0 (RDF), Atom and JSON Feed, with their links to further pages (RFC 5005). Pure.
+"""Feeds: RSS 0.9 to 2.0, RSS 1.0 (RDF), Atom and JSON Feed, and links to their further pages (RFC 5005). Pure.
 
-Libraries for feeds convert times to UTC, sanitize texts and drop unknown elements. An archive must keep all of these, so
-each item here keeps its XML as it was.
+Libraries for feeds convert times to UTC, sanitize texts and drop unknown elements. An archive must keep all of these,
+so each item here keeps its XML as it was.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def read_feed(text: str) -> Feed:
     root, name = document.root, local(document.root)
     if name == "feed":
         return _atom(root, mended=document.mended)
-    if name == "rdf" or name == "rss":
+    if name in {"rdf", "rss"}:
         return _rss(root, mended=document.mended)
     raise NoFeed(message("it is no feed"))
 
@@ -183,8 +183,7 @@ def _markup(element: etree._Element | None) -> str:
     if kind in {"xhtml", "application/xhtml+xml"} and len(element):
         inner = element[0] if len(element) == 1 and local(element[0]) == "div" else element
         parts = [escape(inner.text or "", quote=False)]
-        for child in inner:
-            parts.append(etree.tostring(child, encoding="unicode", method="html", with_tail=True))
+        parts += [etree.tostring(child, encoding="unicode", method="html", with_tail=True) for child in inner]
         return "".join(parts).strip()
     text = text_of(element).strip()
     return escape(text, quote=False) if kind in {"text", "text/plain"} and local(element) != "title" else text

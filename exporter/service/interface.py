@@ -410,6 +410,10 @@ class Records(ABC):
     def user(self, raw: Raw) -> User:
         """Read the calling user."""
 
+    def flags(self, raw: Raw) -> Raw:
+        """Return the object that has ``post_flags`` or ``comment_flags`` of a record."""
+        return raw
+
     @abstractmethod
     def publication(self, post: Post, declared: Declared, as_of: datetime | None = None) -> Verdict:
         """Return the status of an entry in an export. ``as_of`` is the time of the backup."""

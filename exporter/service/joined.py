@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, Final, TypeVar
 
 from exporter.model.kinds import Kind, key_of
-from exporter.model.publication import Cause, Declared, Verdict
+from exporter.model.publication import STATUS_ORDER, Cause, Declared, Hidden, PostStatus, Verdict
 from exporter.model.records import Audience, Comment, CommentStatus, Post, Raw, Upload, User
 from exporter.service.interface import BlogService, Call, EntryAnswer, Paginator, Records, Validators
 
@@ -30,6 +30,8 @@ _OPENNESS: Final = (
 )  # fmt: skip
 _SHOWING: Final = (CommentStatus.SPAM, CommentStatus.HIDDEN, CommentStatus.PENDING, CommentStatus.SHOWN)
 
+_UNREAD: Final = Verdict(PostStatus.PRIVATE, Cause(Hidden.FLAG, SOURCES))
+"""No service of the record is known to this program."""
 T = TypeVar("T", Post, Comment, Upload)
 
 
@@ -96,20 +98,16 @@ class JoinedService(BlogService):
 
     def post(self, raw: Raw | None, item: Raw | None = None) -> Post:
         """Read an entry. The most hidden of the services' audiences counts."""
-        whole, items = dict(self._parts(raw or {})), dict(self._parts(item or {}))
-        names = sorted({*whole, *items}, key=self._rank)
-        found = [
-            service.post(whole.get(service), items.get(service) if item is not None else None) for service in names
-        ]
-        if not found:
+        pairs = self._posts(raw, item)
+        if not pairs:
             return self.main.post(raw, item)
+        found = [post for _, post in pairs]
         first = found[0]
         if len(found) > 1:
             stated = [post.audience for post in found if post.audience is not None]
             audience = min(stated, key=_OPENNESS.index, default=None)
-            first = replace(
-                _filled(found), audience=audience, others=tuple(found[1:]), sources=tuple(each.name for each in names)
-            )
+            sources = tuple(service.name for service, _ in pairs)
+            first = replace(_filled(found), audience=audience, others=tuple(found[1:]), sources=sources)
         joined_id = next((key for each in (raw, item) if each and (key := self._joined_id(each))), None)
         return replace(first, id=joined_id or first.id, raw=raw or {}, item=item)
 
@@ -153,20 +151,33 @@ class JoinedService(BlogService):
         return next((service.user(part) for service, part in self._parts(raw)), None) or self.main.user(raw)
 
     def publication(self, post: Post, declared: Declared, as_of: datetime | None = None) -> Verdict:
-        """Return the status of an entry."""
-        return self.main.publication(post, declared, as_of)
+        """Return the status of an entry: the most hidden one by its services."""
+        if parts_of(post.raw) is None and (post.item is None or parts_of(post.item) is None):
+            return self.main.publication(post, declared, as_of)
+        found = [
+            service.publication(part, declared, as_of) for service, part in self._posts(post.raw or None, post.item)
+        ]
+        return min(found, key=lambda verdict: STATUS_ORDER.index(verdict.status), default=_UNREAD)
 
     def is_undeclared(self, declared: Declared) -> bool:
         """Return whether the owner must still declare which entries are public."""
         return self.main.is_undeclared(declared)
 
     def is_visible(self, comment: Comment, declared: Declared) -> bool:
-        """Return whether a comment is public."""
-        return self.main.is_visible(comment, declared)
+        """Return whether a comment is public by all its services."""
+        parts = self._parts(comment.raw) if parts_of(comment.raw) is not None else [(self.main, comment.raw)]
+        return bool(parts) and all(service.is_visible(service.comment(part), declared) for service, part in parts)
 
     def why_hidden(self, comment: Comment) -> Cause:
-        """Return why a comment is not public."""
-        return self.main.why_hidden(comment)
+        """Return why a comment is not public, by the first service that hides it."""
+        if parts_of(comment.raw) is None:
+            return self.main.why_hidden(comment)
+        hidden = (service.why_hidden(service.comment(part)) for service, part in self._parts(comment.raw))
+        return next(hidden, self.main.why_hidden(comment))
+
+    def flags(self, raw: Raw) -> Raw:
+        """Return the record of the main service, whose flags the owner declares."""
+        return self.parts(raw).get(self.main.name, {})
 
     def parts(self, raw: Raw) -> dict[str, Raw]:
         """Return the records in a record by their services."""
@@ -179,6 +190,12 @@ class JoinedService(BlogService):
         known = ((self._service(name), part) for name, part in self.parts(raw).items())
         found = [(service, part) for service, part in known if service is not None]
         return sorted(found, key=lambda pair: self._rank(pair[0]))
+
+    def _posts(self, raw: Raw | None, item: Raw | None) -> list[tuple[BlogService, Post]]:
+        """Return an entry as each of its services has it, the deciding one first."""
+        whole, items = dict(self._parts(raw or {})), dict(self._parts(item or {}))
+        services = sorted({*whole, *items}, key=self._rank)
+        return [(service, service.post(whole.get(service), items.get(service))) for service in services]
 
     def _service(self, name: str) -> BlogService | None:
         if name not in self._services:

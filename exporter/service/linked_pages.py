@@ -25,7 +25,7 @@ class LinkedPages:
     Attributes:
         name: the list's name in messages.
         request: returns the request for a page.
-        limit: a page with so many records and without a next one may be the beginning of a longer list; 0 if not.
+        limit: the number of records on a page that may be cut if it names no next one; 0 for none.
         max_pages: the most pages to request.
     """
 

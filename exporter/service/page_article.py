@@ -6,7 +6,7 @@ The ways are tried in this order; the first one that finds a text is used, and t
 2. ``h-entry``: microformats (h-entry, and its older form hAtom).
 3. ``schema.org``: microdata, or JSON-LD with an element that themes mark as the text.
 4. ``extracted``: the element with the most text, by trafilatura; the extra ``pages``.
-5. ``guessed``: the ``article`` or ``main`` element.
+5. ``guessed``: the ``article`` or ``main`` element, else the whole page without its navigation.
 """
 
 from __future__ import annotations
@@ -21,10 +21,13 @@ from typing import Final
 from exporter.html.embedded import rewrite_addresses
 from exporter.html.links import absolute
 from exporter.html.selection import PageElement
+from exporter.html.text import plain_text
 from exporter.service.page_dates import read_page_date
 from exporter.service.page_facts import PageFacts
 from exporter.service.page_rules import PageRules, PageSelectors
 
+_MAX_PARTS: Final = 200
+"""Elements with a text of one post."""
 _CLIMBED: Final = 6
 """The most elements between a post's text and the element around the whole post."""
 _H_ENTRY: Final = PageSelectors(
@@ -68,9 +71,11 @@ _MARKED: Final = PageSelectors(
 )  # fmt: skip
 """Names that themes use; with JSON-LD they are sure."""
 _GUESSED: Final = PageSelectors(
-    post=("main", "body"), title=("h1", "h2"), body=("article", "main", "#content", ".content"),
+    title=("h1", "h2"),
+    body=("article", "main", "#content", ".content", "body"),
     date=("time[datetime]", ".date"),
-)  # fmt: skip
+    drop=("nav", "header", "footer", "aside", "form", "script", "style"),
+)
 _COUNT: Final = re.compile(r"([0-9]{1,6})")
 
 
@@ -147,7 +152,7 @@ class ArticleReader:
             if body:
                 found = PageArticle("extracted", Confidence.LOW, body=body)
         if found is None:
-            found = self._part(root, _GUESSED, facts, "guessed", Confidence.LOW)
+            found = self._part(root, _GUESSED, "guessed", Confidence.LOW)
         if found is None:
             return None
         self._complete(found, root, facts)
@@ -161,22 +166,21 @@ class ArticleReader:
     def _by_selectors(self, root: PageElement, facts: PageFacts) -> PageArticle | None:
         rules = self.rules
         if rules is not None:
-            found = self._part(root, rules.page, facts, f"rule:{rules.name}", Confidence.HIGH)
+            found = self._part(root, rules.page, f"rule:{rules.name}", Confidence.HIGH)
             if found is not None:
                 return found
         high, medium = Confidence.HIGH, Confidence.MEDIUM
         return (
-            self._part(root, _H_ENTRY, facts, "h-entry", high, single=True)
-            or self._part(root, _H_ATOM, facts, "h-entry", high, single=True)
-            or self._part(root, _MICRODATA, facts, "schema.org", high, single=True)
-            or (self._part(root, _MARKED, facts, "schema.org", medium, single=True) if facts.posting else None)
+            self._part(root, _H_ENTRY, "h-entry", high, single=True)
+            or self._part(root, _H_ATOM, "h-entry", high, single=True)
+            or self._part(root, _MICRODATA, "schema.org", high, single=True)
+            or (self._part(root, _MARKED, "schema.org", medium, single=True) if facts.posting else None)
         )
 
     def _part(
         self,
         root: PageElement,
         selectors: PageSelectors,
-        facts: PageFacts,
         how: str,
         confidence: Confidence,
         *,
@@ -212,7 +216,7 @@ class ArticleReader:
         found.body = "\n".join(body.inner_html.strip() for body in bodies)
         if found.more and more is not None and any(each in bodies for each in more.ancestors()):
             found.more = ""
-        if not title and not found.body.strip() and not facts.posting:
+        if how == "guessed" and not plain_text(found.body):
             return None
         return found
 
@@ -273,7 +277,8 @@ def _bodies(root: PageElement, selectors: PageSelectors) -> list[PageElement]:
         inside = next((found for place in places if (found := place.select(selector))), None)
         found = inside or root.select(selector)
         if found:
-            return [each for each in found if not any(other in found for other in each.ancestors())]
+            parts = frozenset(found[:_MAX_PARTS])
+            return [each for each in found[:_MAX_PARTS] if parts.isdisjoint(each.ancestors())]
     return []
 
 

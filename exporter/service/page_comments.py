@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import tzinfo
 from html import escape
+from itertools import islice
 from typing import Any, Final
 
 from exporter.html.links import absolute
@@ -18,6 +19,7 @@ from exporter.service.page_rules import PageRules, PageSelectors
 
 MAX_COMMENTS: Final = 20_000
 _ID_CHARACTERS: Final = 80
+_MAX_DEPTH: Final = 100
 _ID: Final = re.compile(r"[A-Za-z][A-Za-z_-]*-?([0-9]{1,20})")
 _FORMS: Final = (
     PageSelectors(
@@ -53,7 +55,9 @@ def read_comments(
         for selector in form.comment:
             found = root.select(selector)[:MAX_COMMENTS]
             if found:
-                return list(_numbered(post_id, (_comment(each, found, form, address, timezone) for each in found)))
+                all_of_them = frozenset(found)
+                read = (_comment(each, all_of_them, form, address, timezone) for each in found)
+                return list(_numbered(post_id, read))
     return list(_numbered(post_id, (_of_json(each, timezone) for each in facts.comments)))
 
 
@@ -75,15 +79,15 @@ def _numbered(post_id: str, comments: Iterator[dict[str, Any]]) -> Iterator[dict
 
 
 def _comment(
-    element: PageElement, comments: list[PageElement], form: PageSelectors, address: str, timezone: tzinfo
+    element: PageElement, comments: frozenset[PageElement], form: PageSelectors, address: str, timezone: tzinfo
 ) -> dict[str, Any]:
     name, title = _first(element, form.comment_name), _first(element, form.comment_title)
     text, date = _first(element, form.comment_text), _first(element, form.comment_date)
     link = None if name is None else name if name.tag == "a" else name.first("a[href]")
-    known = {each: _anchor(each) for each in element.ancestors() if each in comments}
+    known = (_anchor(each) for each in islice(element.ancestors(), _MAX_DEPTH) if each in comments)
     return {
         "anchor": _anchor(element),
-        "parent": next((anchor for anchor in known.values() if anchor), ""),
+        "parent": next(filter(None, known), ""),
         "name": name.text() if name is not None else "",
         "title": title.text() if title is not None else "",
         "date": _date(date, timezone),

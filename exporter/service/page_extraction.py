@@ -19,12 +19,15 @@ def extraction() -> Extract | None:
 
 
 def _extract(source: str) -> str:
-    from trafilatura import extract  # noqa: PLC0415 - see above
+    try:
+        from trafilatura import extract  # noqa: PLC0415 - see above
 
-    found = extract(
-        source, output_format="html", include_images=True, include_links=True, include_formatting=True,
-        include_comments=False, favor_recall=True,
-    )  # fmt: skip
+        found = extract(
+            source, output_format="html", include_images=True, include_links=True, include_formatting=True,
+            include_comments=False, favor_recall=True,
+        )  # fmt: skip
+    except Exception:  # noqa: BLE001 - a page that the library cannot read is guessed, like one without the library
+        return ""
     text = str(found or "")
     begin, end = text.find("<body>"), text.rfind("</body>")
     return text[begin + len("<body>") : end].strip() if 0 <= begin < end else text.strip()

@@ -75,9 +75,9 @@ def read_facts(root: PageElement, source: str, is_this: Any) -> PageFacts:
         canonical=link.attribute("href").strip() if link is not None else first("og:url"),
         generator=first("generator"),
     )
-    for each in _postings(root):
-        _add_posting(facts, each)
-        break
+    posting = next(_postings(root), None)
+    if posting is not None:
+        _add_posting(facts, posting)
     _add_trackback(facts, source, is_this)
     window = root.first("head title", "title")
     facts.title = facts.title or _without_site(first("og:title"), facts.site)
@@ -135,7 +135,7 @@ def _add_posting(facts: PageFacts, posting: dict[str, Any]) -> None:
     split = words.split(",") if isinstance(words, str) else _names(words)
     facts.tags = [unescape(each.strip()) for each in split if each.strip()] or facts.tags
     count = posting.get("commentCount")
-    facts.comment_count = int(count) if str(count).isdecimal() and len(str(count)) < 8 else None
+    facts.comment_count = int(str(count)) if re.fullmatch("[0-9]{1,7}", str(count)) else None
     comments = posting.get("comment")
     listed = comments if isinstance(comments, list) else [comments]
     facts.comments = [each for each in listed[:_MAX_OBJECTS] if isinstance(each, dict)]

@@ -1,7 +1,7 @@
 """The text of a page, a feed or a sitemap from its bytes, in the encoding that it states or that its bytes fit. Pure.
 
-The order is that of the HTML Standard (section 13.2.3.2): a byte order mark, the header ``Content-Type``, the page's own
-statement. Many Japanese blogs state nothing or something wrong, so the encodings that they use are tried as well.
+The order is that of the HTML Standard (section 13.2.3.2): a byte order mark, the header ``Content-Type``, the page's
+own statement. Many Japanese blogs state nothing or something wrong, so the encodings that they use are tried as well.
 """
 
 from __future__ import annotations

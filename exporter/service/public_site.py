@@ -1,8 +1,8 @@
-"""A blog at a public address: its list from sitemaps, feeds and list pages, its posts and comments from the pages. Pure.
+"""A blog at a public address: its list from sitemaps, feeds and list pages, its posts and comments from pages. Pure.
 
-A record is what :mod:`exporter.service.page_article` reads on a page, with the way and the confidence of the reading. The
-page itself is kept as a compressed asset when its record is new or changed. So side bars that change every day make no
-version, and nothing that a reading leaves out is lost.
+A record is what :mod:`exporter.service.page_article` reads on a page, with the way and the confidence of the reading.
+The page itself is kept as a compressed asset when its record is new or changed. So side bars that change every day make
+no version, and nothing that a reading leaves out is lost.
 
 One object serves one run: what it learns from the list (robots.txt, the texts of feeds) it uses for the posts.
 """
@@ -142,7 +142,7 @@ class PublicSite(StatedService):
         return [*self._reader.reading.notes, *self._reader.notes]
 
     def pages(self, kind: Kind, blog_id: str, _entry_ids: Sequence[str]) -> Paginator:
-        """Return a paginator for the list of posts; comments are on the pages of the posts, and no list has the files."""
+        """Return a paginator for the list of posts; comments are on their pages, and no list has the files."""
         if kind is not Kind.ENTRY_LIST:
             return NoList()
         from exporter.service.site_list import ListOptions, SiteList  # noqa: PLC0415 - as above
@@ -158,7 +158,7 @@ class PublicSite(StatedService):
         paths = self._paths(blog_id)
         path = paths.post_path(entry_id) or f"{paths.home}{entry_id}"
         conditions = validators.headers if validators is not None else {}
-        request = page_request(message("page"), path, conditions.items())
+        request = page_request(path, conditions.items())
 
         def parse(response: Response) -> EntryAnswer:
             if conditions and response.status == _NOT_MODIFIED:

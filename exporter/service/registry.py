@@ -14,16 +14,16 @@ from exporter.service.joined import JoinedService
 from exporter.service.movable_type import MovableType
 from exporter.service.public_site import PublicSite
 from exporter.service.stated import StatedService
-from exporter.service.wordpress_api import WordPressApi
+from exporter.service.wordpress_api import WordPressService
 from exporter.setting_types import Setting, setting_text
 from exporter.text import printable
 
 SERVICES: Final[Mapping[str, type[BlogService]]] = {
     BlogV1.name: BlogV1,
     MovableType.name: MovableType,
-    WordPressApi.name: WordPressApi,
     AtomPub.name: AtomPub,
     PublicSite.name: PublicSite,
+    WordPressService.name: WordPressService,
 }
 """The services by the names that ``archive.json`` has for them."""
 

@@ -92,4 +92,4 @@ def children(element: etree._Element, *names: str) -> Iterator[etree._Element]:
 
 def text_of(element: etree._Element | None) -> str:
     """Return the text in an element, with that of its children."""
-    return "" if element is None else "".join(element.itertext(with_tail=False))
+    return "" if element is None else "".join(map(str, element.itertext(with_tail=False)))

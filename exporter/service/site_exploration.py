@@ -16,13 +16,12 @@ from exporter.service.feeds import Feed, NoFeed, read_feed
 from exporter.service.page_rules import PageRules, rules_for_generator, rules_for_host
 from exporter.service.page_text import decode_page
 from exporter.service.robots import Robots, read_robots
-from exporter.service.site_list import feed_links, page_request
+from exporter.service.site_list import USUAL_FEEDS, feed_links, page_request
 from exporter.service.site_paths import SitePaths
 from exporter.service.sitemaps import NoSitemap, read_sitemap
 
 RANK: Final = 30
 _OK: Final = 200
-_USUAL_FEEDS: Final = ("feed", "index.rdf", "atom.xml", "rss.xml", "index.xml")
 
 
 def explore(service: str, home: HomePage) -> Exploration | None:
@@ -45,7 +44,7 @@ def _exploration(service: str, home: HomePage, root: PageElement) -> Exploration
     origin = f"{parts.scheme}://{parts.netloc}"
     paths = SitePaths(origin, frozenset({parts.netloc.lower().removeprefix("www.")}), folder, rules)
     budget = MAX_REQUESTS
-    answer = yield page_request("robots.txt", "/robots.txt")
+    answer = yield page_request("/robots.txt")
     robots = read_robots(answer.body) if answer is not None and answer.status == _OK else Robots()
     if not robots.permits(paths.home_address):
         return None
@@ -105,7 +104,7 @@ def _sitemap_posts(paths: SitePaths, robots: Robots, budget: int) -> Steps:
         if path in asked or not robots.permits(paths.origin + path):
             continue
         asked.add(path)
-        answer = yield page_request("sitemap", path)
+        answer = yield page_request(path)
         if answer is None or answer.status != _OK:
             continue
         try:
@@ -122,10 +121,10 @@ def _feed(
 ) -> Generator[Request, Response | None, Feed | None]:
     """Return the first feed that can be read."""
     stated = [paths.path_of(each, paths.home_address) for each in feed_links(root)]
-    usual = paths.rules.feeds if paths.rules is not None else _USUAL_FEEDS
+    usual = paths.rules.feeds if paths.rules is not None else USUAL_FEEDS
     places = dict.fromkeys([*filter(None, stated), *(paths.home + each for each in usual)])
     for path in [each for each in places if robots.permits(paths.origin + each)][:budget]:
-        answer = yield page_request("feed", path)
+        answer = yield page_request(path)
         if answer is not None and answer.status == _OK:
             try:
                 return read_feed(decode_page(answer.body, answer.headers.get("content-type", "")).text)

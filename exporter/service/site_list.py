@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from exporter.html.selection import PageElement, parse_page
 from exporter.html.tree import TooComplex
-from exporter.message import message, said
+from exporter.message import message, message_n, said
 from exporter.model.exchange import Request, Response
 from exporter.service.answers import refusal
 from exporter.service.feeds import Feed, FeedItem, NoFeed, read_feed
@@ -33,6 +33,7 @@ MAX_BARREN_PAGES: Final = 10
 _MAX_FEED_BYTES: Final = 16 * 1024 * 1024
 _MAX_NOTES: Final = 50
 _NAMED: Final = 3
+_SHOWN_CHARACTERS: Final = 200
 _PAGED_FEED_ITEMS: Final = 10
 """Items of a full page of a feed of WordPress, whose default is 10."""
 _FEED_TYPES: Final = ("application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml")
@@ -43,6 +44,8 @@ _POST_LINKS: Final = (
     "a[rel~=bookmark]", ".h-entry a.u-url", ".hentry .entry-title a", ".entry-title a", "article h1 a", "article h2 a",
     ".post-title a", "h2 a", "h3 a",
 )  # fmt: skip
+USUAL_FEEDS: Final = ("feed", "index.rdf", "atom.xml", "rss.xml", "index.xml", "feed.json")
+_USUAL_SITEMAPS: Final = ("sitemap.xml", "sitemap_index.xml", "wp-sitemap.xml")
 _OK: Final = 200
 
 
@@ -88,10 +91,10 @@ class ListOptions(NamedTuple):
     max_posts: int = 200_000
 
 
-def page_request(operation: str, path: str, headers: Iterable[tuple[str, str]] = ()) -> Request:
-    """Return the request for a path with a query."""
+def page_request(path: str, headers: Iterable[tuple[str, str]] = ()) -> Request:
+    """Return the request for a path with a query; messages name the path."""
     place, _, query = path.partition("?")
-    return Request(operation, place, {}, {**_ACCEPT, **dict(headers)}, query=query)
+    return Request(printable(path, _SHOWN_CHARACTERS), place, {}, {**_ACCEPT, **dict(headers)}, query=query)
 
 
 def feed_links(home: PageElement) -> list[str]:
@@ -111,7 +114,7 @@ class SiteList:
         self._paths = paths
         self._options = options
         self._reading = reading
-        self._queue: deque[str] = deque(["robots" if options.obey_robots else "home"])
+        self._queue: deque[str] = deque(["robots"])
         self._stages: Iterator[None] = self._follow()
         self._asked: set[str] = set(self._queue)
         self._under_way: str | None = None
@@ -152,10 +155,12 @@ class SiteList:
         found = list(self._problems)
         if self._forbidden:
             found.append(
-                message(
-                    "robots.txt forbids this program {n} posts, which are left out ({addresses}); if the blog is yours, "
-                    "set obey_robots to no",
-                    n=self._forbidden_posts,
+                message_n(
+                    "robots.txt forbids this program {n} post, which is left out ({addresses}); "
+                    "if the blog is yours, set obey_robots to no",
+                    "robots.txt forbids this program {n} posts, which are left out ({addresses}); "
+                    "if the blog is yours, set obey_robots to no",
+                    self._forbidden_posts,
                     addresses=", ".join(self._forbidden),
                 )
             )
@@ -165,7 +170,7 @@ class SiteList:
             return [
                 message(
                     "no post was found at {address}: check the address, or name the service with page_rules",
-                    address=printable(self._paths.home_address, 200),
+                    address=printable(self._paths.home_address, _SHOWN_CHARACTERS),
                 )
             ]
         stated = sum(self._stated.values())
@@ -196,15 +201,15 @@ class SiteList:
     def _request(self, kind: str, path: str) -> tuple[Request, Callable[[Request, Response, str], Page]]:
         match kind:
             case "robots":
-                return page_request("robots.txt", "/robots.txt"), self._read_robots
+                return page_request("/robots.txt"), self._read_robots
             case "map":
-                return page_request(message("sitemap"), path), self._read_map
+                return page_request(path), self._read_map
             case "feed":
-                return page_request(message("feed"), path), self._read_feed
+                return page_request(path), self._read_feed
             case "list":
-                return page_request(message("list page"), path), self._read_list
+                return page_request(path), self._read_list
             case _:
-                return page_request(message("home page"), self._paths.home), self._read_home
+                return page_request(self._paths.home), self._read_home
 
     def accept(self, _facts: PageFacts) -> None:
         """Go on after a page."""
@@ -216,9 +221,16 @@ class SiteList:
         del missing
         self._under_way = None
         kind, _, path = str(cursor).partition(" ")
+        if kind == "robots" and not self._options.obey_robots:
+            self._advance()
+            return
         name = {"robots": "robots.txt", "home": message("the home page")}.get(kind, path)
         self._problems.append(
-            message("{address} could not be read: {reason}; run again", address=printable(name, 200), reason=reason)
+            message(
+                "{address} could not be read: {reason}; run again",
+                address=printable(name, _SHOWN_CHARACTERS),
+                reason=reason,
+            )
         )
         if kind in {"robots", "home"}:
             self._ended = True
@@ -237,40 +249,38 @@ class SiteList:
 
     def _follow(self) -> Iterator[None]:
         """Yield after each way that was added to the queue."""
-        paths, rules = self._paths, self._paths.rules
-        if self._options.obey_robots:
-            self._ask("home", paths.home)
-            yield
-            if not self._permits(paths.home):
-                return
+        self._ask("home", self._paths.home)
+        yield
+        if not self._permits(self._paths.home):
+            return
+        yield from self._follow_sitemaps()
+        yield from self._follow_feeds()
+        if self._needs_lists():
+            rules = self._paths.rules
+            for start in rules.lists if rules is not None else ("",):
+                self._ask("list", self._paths.home + start)
+                yield
+
+    def _follow_sitemaps(self) -> Iterator[None]:
+        paths = self._paths
         for place in self._reading.robots.sitemaps:
             # A host of many blogs states the sitemaps of all of them.
             if paths.home == "/" or paths.inside(paths.path_of(place)) is not None:
                 self._ask_address("map", place)
         yield
-        if not self._in_sitemaps:
-            guesses = rules.sitemaps if rules is not None else ("sitemap.xml", "sitemap_index.xml", "wp-sitemap.xml")
-            for guess in guesses:
-                self._ask("map", paths.home + guess)
-                yield
-                if self._in_sitemaps:
-                    break
-        for place in self._links:
+        for guess in paths.rules.sitemaps if paths.rules is not None else _USUAL_SITEMAPS:
+            if self._in_sitemaps:
+                break
+            self._ask("map", paths.home + guess)
+            yield
+
+    def _follow_feeds(self) -> Iterator[None]:
+        usual = self._paths.rules.feeds if self._paths.rules is not None else USUAL_FEEDS
+        for place in (*self._links, *(self._paths.home_address + each for each in usual)):
+            if self._feeds_read:
+                break
             self._ask_address("feed", place)
             yield
-            if self._feeds_read:
-                break
-        for guess in (
-            rules.feeds if rules is not None else ("feed", "feed/", "index.rdf", "atom.xml", "rss.xml", "index.xml")
-        ):
-            if self._feeds_read:
-                break
-            self._ask("feed", paths.home + guess)
-            yield
-        if self._needs_lists():
-            for start in rules.lists if rules is not None else ("",):
-                self._ask("list", paths.home + start)
-                yield
 
     def _needs_lists(self) -> bool:
         if self._options.walk != "auto":
@@ -281,14 +291,21 @@ class SiteList:
     def _conclude(self) -> None:
         for place, count in sorted(self._elsewhere.items())[:_NAMED]:
             self._reading.note(
-                message("{n} addresses on {host} are left out: only the blog's own host is read", n=count, host=place)
+                message_n(
+                    "{n} address on {host} is left out: only the blog's own host is read",
+                    "{n} addresses on {host} are left out: only the blog's own host is read",
+                    count,
+                    host=place,
+                )
             )
 
     def _ask_address(self, kind: str, address: str) -> None:
         """Add a page at an absolute address to the queue; one on another host is named."""
         path = self._paths.path_of(address)
         if path is None:
-            self._reading.note(message("{address} is on another host and left out", address=printable(address, 200)))
+            self._reading.note(
+                message("{address} is on another host and left out", address=printable(address, _SHOWN_CHARACTERS))
+            )
         else:
             self._ask(kind, path)
 
@@ -308,7 +325,9 @@ class SiteList:
                 return
         self._asked.add(cursor)
         if not self._permits(path):
-            what = message("robots.txt forbids {address}, so it is not read", address=printable(path, 200))
+            what = message(
+                "robots.txt forbids {address}, so it is not read", address=printable(path, _SHOWN_CHARACTERS)
+            )
             if kind == "home":
                 self._problems.append(message("{what}; if the blog is yours, set obey_robots to no", what=what))
             else:
@@ -321,11 +340,11 @@ class SiteList:
 
     def _read_robots(self, request: Request, response: Response, _path: str) -> Page:
         """Read robots.txt; a site without one permits everything (RFC 9309, section 2.3.1)."""
-        if response.status >= 500:
+        if response.status >= 500 and self._options.obey_robots:
             raise refusal(request, response, message("without it nothing is requested"))
         if response.status == _OK:
             self._reading.robots = read_robots(response.body)
-        return Page([], pause=self._reading.robots.delay)
+        return Page([], pause=self._reading.robots.delay if self._options.obey_robots else None)
 
     def _read_home(self, request: Request, response: Response, _path: str) -> Page:
         if response.status != _OK:
@@ -359,10 +378,14 @@ class SiteList:
         try:
             found = read_sitemap(response.body, response.headers.get("content-type", ""))
         except NoSitemap as error:
-            self._reading.note(message("{address}: {reason}", address=printable(path, 200), reason=said(error)))
+            self._reading.note(
+                message("{address}: {reason}", address=printable(path, _SHOWN_CHARACTERS), reason=said(error))
+            )
             return Page([])
         if found.problem:
-            self._problems.append(message("{address}: {reason}", address=printable(path, 200), reason=found.problem))
+            self._problems.append(
+                message("{address}: {reason}", address=printable(path, _SHOWN_CHARACTERS), reason=found.problem)
+            )
         for place in found.maps:
             self._ask_address("map", place)
         items: list[Any] = []
@@ -378,11 +401,13 @@ class SiteList:
         try:
             feed = read_feed(decode_page(response.body, response.headers.get("content-type", "")).text)
         except NoFeed as error:
-            self._reading.note(message("{address}: {reason}", address=printable(path, 200), reason=said(error)))
+            self._reading.note(
+                message("{address}: {reason}", address=printable(path, _SHOWN_CHARACTERS), reason=said(error))
+            )
             return Page([])
         if feed.mended:
             self._reading.note(
-                message("{address} is broken XML, and items may be missing", address=printable(path, 200))
+                message("{address} is broken XML, and items may be missing", address=printable(path, _SHOWN_CHARACTERS))
             )
         self._feeds_read += 1
         items: list[Any] = []
@@ -419,11 +444,13 @@ class SiteList:
         try:
             root = parse_page(decode_page(response.body, response.headers.get("content-type", "")).text)
         except TooComplex as error:
-            self._problems.append(message("{address}: {reason}", address=printable(path, 200), reason=said(error)))
+            self._problems.append(
+                message("{address}: {reason}", address=printable(path, _SHOWN_CHARACTERS), reason=said(error))
+            )
             return Page([])
         items: list[Any] = []
-        for each in self._post_links(root):
-            self._add(items, each, "", base=address)
+        for link in self._post_links(root):
+            self._add(items, link, "", base=address)
         self._barren = 0 if items else self._barren + 1
         short = sum(self._stated.values()) > len(self._posts)
         if self._barren >= MAX_BARREN_PAGES and not (short and self._barren < 5 * MAX_BARREN_PAGES):
@@ -450,7 +477,9 @@ class SiteList:
     def _without(self, path: str, response: Response) -> Page:
         if response.status not in {404, 410}:
             self._reading.note(
-                message("{address} answered {status}", address=printable(path, 200), status=response.status)
+                message(
+                    "{address} answered {status}", address=printable(path, _SHOWN_CHARACTERS), status=response.status
+                )
             )
         return Page([])
 
@@ -472,7 +501,7 @@ class SiteList:
         if not self._permits(path):
             self._forbidden_posts += 1
             if len(self._forbidden) < _NAMED and path not in self._forbidden:
-                self._forbidden.append(printable(path, 200))
+                self._forbidden.append(printable(path, _SHOWN_CHARACTERS))
             return False
         self._posts.add(mark)
         item = {"id": post_id, "url": self._paths.origin + path}

@@ -12,7 +12,7 @@ from exporter.errors import ApiError
 from exporter.html.selection import PageElement, parse_page
 from exporter.html.text import collapse, plain_text
 from exporter.html.tree import TooComplex
-from exporter.message import message, said
+from exporter.message import message, message_n, said
 from exporter.model.exchange import Request, Response
 from exporter.model.records import Audience, PostKind
 from exporter.service.answers import refusal
@@ -73,7 +73,7 @@ class PageReader:
             item = self.reading.feed_items.get(post_id)
             if item is None:
                 raise
-            return self._from_feed(paths, post_id, item, response)
+            return self._from_feed(paths, post_id, item)
 
     def _from_page(self, paths: SitePaths, post_id: str, request: Request, response: Response) -> EntryAnswer:
         if response.status != _OK:
@@ -112,7 +112,7 @@ class PageReader:
                 )
         return EntryAnswer(data, Validators.of(response), tuple(comments), original, shortage)
 
-    def _from_feed(self, paths: SitePaths, post_id: str, item: FeedItem, response: Response) -> EntryAnswer:
+    def _from_feed(self, paths: SitePaths, post_id: str, item: FeedItem) -> EntryAnswer:
         self._count("feed", post_id)
         article = PageArticle(
             "feed",
@@ -166,27 +166,48 @@ def _uncertain(what: str, count: int, named: Sequence[str]) -> str:
     posts = ", ".join(named) + (", …" if count > len(named) else "")
     match what:
         case "extracted":
-            return message(
-                "{n} posts are in no known form; their text was extracted and may lack parts: {posts}",
-                n=count,
+            return message_n(
+                "{n} page has no known form, so its text was extracted and may lack parts: {posts}",
+                "{n} pages have no known form, so their texts were extracted and may lack parts: {posts}",
+                count,
                 posts=posts,
             )
         case "guessed":
-            return message(
-                "{n} posts are in no known form; their text may have too much: install blog-exporter[pages], and they "
-                "are read better: {posts}",
-                n=count,
+            return message_n(
+                "{n} page has no known form, so its text may have too much: install blog-exporter[pages] to read it "
+                "better: {posts}",
+                "{n} pages have no known form, so their texts may have too much: install blog-exporter[pages] to read "
+                "them better: {posts}",
+                count,
                 posts=posts,
             )
         case "feed":
-            return message("{n} pages could not be read, and the text is the feed's: {posts}", n=count, posts=posts)
+            return message_n(
+                "{n} page could not be read, so its text is that of the feed: {posts}",
+                "{n} pages could not be read, so their texts are those of the feed: {posts}",
+                count,
+                posts=posts,
+            )
         case "damaged":
-            return message("{n} pages have bytes that no encoding explains: {posts}", n=count, posts=posts)
+            return message_n(
+                "{n} page has bytes that no encoding explains: {posts}",
+                "{n} pages have bytes that no encoding explains: {posts}",
+                count,
+                posts=posts,
+            )
         case "password":
-            return message("{n} posts ask for a password, so they have no text: {posts}", n=count, posts=posts)
+            return message_n(
+                "{n} post asks for a password, so it has no text: {posts}",
+                "{n} posts ask for a password, so they have no text: {posts}",
+                count,
+                posts=posts,
+            )
         case _:
-            return message(
-                "the pages of {n} posts show their comments only with scripts: {posts}", n=count, posts=posts
+            return message_n(
+                "the page of {n} post shows its comments only with scripts, so they are missing: {posts}",
+                "the pages of {n} posts show their comments only with scripts, so they are missing: {posts}",
+                count,
+                posts=posts,
             )
 
 

@@ -19,10 +19,11 @@ _SERVICE: Final = "wordpress"
 _LABEL: Final = message("WordPress REST API")
 _REL: Final = "https://api.w.org/"
 _ROUTE: Final = "rest_route"
+_INDEX: Final = "index.php"
 _WORDPRESS_COM: Final = "public-api.wordpress.com"
 _HOSTED: Final = ".wordpress.com"
 _LINK: Final = re.compile(r"<([^<>]{1,2000})>\s*((?:;\s*[^,;<>\"]+(?:\"[^\"]*\")?\s*)*)")
-_LINK_TAG: Final = re.compile(r"<link\b[^>]{0,2000}>", re.IGNORECASE)
+_LINK_TAG: Final = re.compile(r"<link\b[^<>]{0,2000}>", re.IGNORECASE)
 _ATTRIBUTE: Final = re.compile(r"([a-z]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
 _HEAD_CHARACTERS: Final = 200_000
 _MAX_ROOTS: Final = 4
@@ -46,21 +47,22 @@ def explore(home: HomePage) -> Exploration:
     for root in _roots(home):
         at = urlsplit(root)
         route = dict(parse_qsl(at.query)).get(_ROUTE)
-        request = _request(at.path, "", route, {"_fields": _FIELDS})
+        path = at.path if route is None else at.path.removesuffix(_INDEX)
+        request = _request(path, "", route, {"_fields": _FIELDS})
         response = yield request
         index = _object(response)
         closed = response is not None and response.status in _REFUSED and isinstance(index.get("code"), str)
         names = index.get("namespaces")
         if not closed and not (isinstance(names, list) and API in names):
             continue
-        path = at.path.rstrip("/")
-        base = f"{place.scheme}://{place.netloc}{path if route is not None else f'{path}/{API}'}"
+        folder = path.rstrip("/")
+        base = f"{place.scheme}://{place.netloc}{folder if route is not None else f'{folder}/{API}'}"
         settings = {_ROUTE: "yes"} if route is not None else {}
         blog_id = _blog_id(home, index)
         if closed:
             return WayIn(_SERVICE, base, blog_id, _LABEL, lacks=(_CLOSED,), rank=_CLOSED_RANK, settings=settings)
         title = index.get("name")
-        counts = yield from _counts(at.path, route)
+        counts = yield from _counts(path, route)
         return WayIn(
             _SERVICE, base, blog_id, _LABEL, title=_plain(title), counts=counts, lacks=_PUBLIC_ONLY, rank=_RANK,
             settings=settings,
@@ -93,11 +95,10 @@ def _roots(home: HomePage) -> list[str]:
     """Return the possible roots of the API at the origin of the blog, the likeliest first."""
     place = urlsplit(home.url)
     folder = urljoin(home.url, ".")
-    stated = [urljoin(home.url, each) for each in _stated(home)]
-    guessed = [urljoin(folder, "wp-json/"), urljoin(folder, f"?{_ROUTE}=/")]
     same = []
-    for root in [*stated, *guessed]:
+    for address in [*_stated(home), f"{folder}wp-json/", f"{folder}?{_ROUTE}=/"]:
         try:
+            root = urljoin(home.url, address)
             at = urlsplit(root)
         except ValueError:
             continue

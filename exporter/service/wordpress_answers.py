@@ -14,19 +14,13 @@ from exporter.service.interface import NotShown
 
 PAST_THE_END: Final = frozenset({"rest_post_invalid_page_number", "rest_invalid_page_number"})
 """The codes for a page after the last one; records may have been deleted since the first page."""
+_BAD_REQUEST: Final = 400
+_FORBIDDEN_STATUS: Final = b'"rest_forbidden_status"'
+_NOT_SIGNED_IN: Final = re.compile(rb'"status"\s*:\s*401')
 _UNAUTHORISED: Final = 401
 _FORBIDDEN: Final = 403
 _NOT_FOUND: Final = 404
 _NOT_ALLOWED: Final = frozenset({_UNAUTHORISED, _FORBIDDEN})
-_WRONG_PASSWORD: Final = frozenset(
-    {
-        "incorrect_password",
-        "invalid_username",
-        "invalid_email",
-        "invalid_application_password",
-        "rest_cookie_invalid_nonce",
-    }
-)
 _NO_RIGHT: Final = re.compile(r"rest_(?:forbidden|cannot_(?:read|view|edit)|user_cannot_view)\w*")
 """Codes of WordPress itself for a single record or a view that the user may not see."""
 _PHP_NOTICE: Final = re.compile(
@@ -53,13 +47,14 @@ def read_answer(request: Request, response: Response, *, signed_in: bool) -> Any
         ApiError: any other failure, or PHP's messages in front of the JSON.
         TransportError: a page of HTML or no JSON.
     """
-    if response.status in _NOT_ALLOWED:
+    refused = _refused_status(response)
+    if refused in _NOT_ALLOWED:
         raise NotAuthorised(
             "{operation} answered {status} ({reason}): {advice}",
             operation=request.operation,
             status=response.status,
             reason=_reason(response),
-            advice=_advice(response, signed_in=signed_in),
+            advice=_advice(response, refused, signed_in=signed_in),
         )
     if response.status == _NOT_FOUND and not code_of(response):
         raise refusal(
@@ -129,26 +124,29 @@ def stated_number(response: Response, header: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else None
 
 
-def _advice(response: Response, *, signed_in: bool) -> str:
+def _refused_status(response: Response) -> int:
+    """Return the status that a failure means. WordPress answers 400 if a user may not ask for drafts."""
+    if response.status == _BAD_REQUEST and _FORBIDDEN_STATUS in response.body:
+        return _UNAUTHORISED if _NOT_SIGNED_IN.search(response.body) else _FORBIDDEN
+    return response.status
+
+
+def _advice(response: Response, status: int, *, signed_in: bool) -> str:
     code = code_of(response)
     if not code:
         return message(
             "a server or a plugin in front of WordPress refuses the request; permit the REST API for this program"
-        )
-    if code in _WRONG_PASSWORD:
-        return message(
-            "check --user and the application password, which is not the password for the login page: make one in "
-            "WordPress under Users, Profile, Application Passwords"
         )
     if not signed_in:
         return message(
             "the blog closes its REST API to the public; sign in with --user NAME and an application password, or use "
             "an export file (in WordPress under Tools, Export)"
         )
-    if response.status == _UNAUTHORISED:
+    if status == _UNAUTHORISED:
         return message(
-            "the sign-in did not reach WordPress. Name the user with --user; if it is named, the web server may remove "
-            "the header Authorization, or a plugin turned off application passwords"
+            "WordPress did not accept the sign-in. Check --user and the application password, which is made in "
+            "WordPress under Users, Profile, Application Passwords. If both are right, the web server removes the "
+            "header Authorization, or a plugin turned off application passwords"
         )
     return message("this user may not read it; sign in as an administrator or editor, or without --user")
 

@@ -77,9 +77,10 @@ _THEME_PREFIX: Final = "wp_"
 _MAX_PARENTS: Final = 50
 _BLOCKED: Final = frozenset({400, 401, 403, 404})
 """Statuses for a list that a blog has closed or lacks."""
+_CLOSED: Final = frozenset({401, 403})
 
 
-class WordPressApi(WordPressRecords):
+class WordPressService(WordPressRecords):
     """A WordPress, read through its REST API."""
 
     name = NAME
@@ -221,7 +222,7 @@ class WordPressApi(WordPressRecords):
         Raises:
             ApiError: the blog has closed the list, which changes nothing for the other lists.
         """
-        if response.status in _BLOCKED:
+        if response.status in _CLOSED:
             raise refusal(request, response, message("the blog has closed this list"))
         answer = read_answer(request, response, signed_in=self._signed_in)
         if not isinstance(answer, form):

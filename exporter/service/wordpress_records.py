@@ -61,9 +61,13 @@ _COMMENT_STATUSES: Final[Mapping[str, CommentStatus]] = {
     "spam": CommentStatus.SPAM,
     TRASH: CommentStatus.HIDDEN,
 }
-_MORE: Final = re.compile(r"(?:<p>\s*)?<!--more(?P<title>.*?)-->(?:\s*</p>)?(?:\s*<!--noteaser-->)?", re.DOTALL)
+_MORE, _MORE_END = "<!--more", "-->"
+_OPENED: Final = re.compile(r"<p>\s{0,100}\Z")
+_CLOSED: Final = re.compile(r"\s{0,100}</p>")
 _CUT: Final = re.compile(r"(?:\[(?:…|&hellip;|&#8230;|\.\.\.)\]|<a[^>]*more-link.*)\s*(?:</p>)?\s*\Z", re.DOTALL)
 """The end of an excerpt that WordPress made, since the writer wrote none."""
+_MARK_CHARACTERS: Final = 103
+_CUT_CHARACTERS: Final = 600
 _MAX_OFFSET: Final = timedelta(hours=18)
 _VALUE_CHARACTERS: Final = 60
 _IMAGE: Final = "image"
@@ -103,6 +107,7 @@ class WordPressRecords(StatedService):
         kind = _text(found, "type")
         return Post(
             id=self.key(Kind.ENTRIES, found) or "",
+            blog_id=_host(_text(found, "link")),
             title=_plain(_written(found, "title")),
             slug=_text(found, "slug"),
             body=body,
@@ -249,17 +254,24 @@ def _moment(value: Any) -> datetime | None:
 def _audience(raw: Raw) -> Audience | None:
     found = _AUDIENCES.get(_text(raw, "status"))
     password = raw.get("password")
-    if found is Audience.PUBLIC and (_object(raw, "content").get("protected") is True or password not in {None, ""}):
+    if found is Audience.PUBLIC and (
+        _object(raw, "content").get("protected") is True or (password is not None and password != "")
+    ):
         return Audience.PASSWORD
     return found
 
 
 def _parts(body: str) -> tuple[str, str, str]:
     """Divide a body at its first ``<!--more-->``: the text before it, that of the link, the text after it."""
-    found = _MORE.search(body) if "<!--more" in body else None
-    if found is None:
+    at = body.find(_MORE)
+    end = body.find(_MORE_END, at)
+    if at < 0 or end < 0:
         return body, "", ""
-    return body[: found.start()].rstrip(), collapse(unescape(found["title"])), body[found.end() :].lstrip()
+    before, title, after = body[:at], body[at + len(_MORE) : end], body[end + len(_MORE_END) :]
+    opened, closed = _OPENED.search(before[-_MARK_CHARACTERS:]), _CLOSED.match(after)
+    if opened is not None and closed is not None:
+        before, after = before[: len(before) - len(opened[0])], after[closed.end() :]
+    return before.rstrip(), collapse(unescape(title)), after.lstrip()
 
 
 def _excerpt(raw: Raw) -> str:
@@ -268,7 +280,7 @@ def _excerpt(raw: Raw) -> str:
     if isinstance(excerpt.get("raw"), str):
         return str(excerpt["raw"])
     shown = _text(excerpt, "rendered").strip()
-    if not shown or _CUT.search(shown):
+    if not shown or _CUT.search(shown[-_CUT_CHARACTERS:]):
         return ""
     text = "".join(text_of(shown).split())
     begin = "".join(text_of(_shown(raw, "content")[: 8 * len(shown) + 2000]).split())
@@ -341,6 +353,13 @@ def _plain(html: str) -> str:
 def _file_name(url: str) -> str:
     try:
         return unquote(urlsplit(url).path).rpartition("/")[2]
+    except ValueError:
+        return ""
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
     except ValueError:
         return ""
 

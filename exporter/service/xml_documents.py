@@ -17,7 +17,7 @@ from exporter.message import message
 
 MAX_DEPTH: Final = 200
 ELEMENT_BYTES: Final = 1200
-"""Memory of one element with its attributes, measured; the text comes in addition."""
+"""Memory that one element with its attributes takes, measured without its text."""
 MAX_TAG_BYTES: Final = 4 * 1024 * 1024
 """A tag is read whole, and its attributes take up to thirty times as much memory."""
 _CHUNK_BYTES: Final = 64 * 1024
@@ -45,7 +45,7 @@ class TooLargeXml(NotXml):
 
 
 @dataclass(slots=True)
-class Element:
+class XmlElement:
     """An element.
 
     Attributes:
@@ -61,19 +61,19 @@ class Element:
     attributes: Mapping[str, str]
     begin: int
     end: int = 0
-    parts: list[str | Element] = field(default_factory=list)
+    parts: list[str | XmlElement] = field(default_factory=list)
     namespaces: Mapping[str, str] = field(default_factory=dict)
 
-    def __iter__(self) -> Iterator[Element]:
-        return (part for part in self.parts if isinstance(part, Element))
+    def __iter__(self) -> Iterator[XmlElement]:
+        return (part for part in self.parts if isinstance(part, XmlElement))
 
-    def all(self, name: str) -> Iterator[Element]:
+    def all(self, name: str) -> Iterator[XmlElement]:
         """Yield the child elements of this name."""
         return (child for child in self if child.name == name)
 
-    def first(self, *path: str) -> Element | None:
+    def first(self, *path: str) -> XmlElement | None:
         """Return the first element below these names, one inside the other."""
-        found: Element | None = self
+        found: XmlElement | None = self
         for name in path:
             found = None if found is None else next(found.all(name), None)
         return found
@@ -82,7 +82,7 @@ class Element:
     def text(self) -> str:
         """Its text and that of all elements in it."""
         found: list[str] = []
-        waiting: list[str | Element] = [self]
+        waiting: list[str | XmlElement] = [self]
         while waiting:
             part = waiting.pop()
             if isinstance(part, str):
@@ -92,7 +92,7 @@ class Element:
         return "".join(found)
 
     def text_of(self, *path: str) -> str:
-        """Return the text of the first element below these names, without outer spaces; empty without one."""
+        """Return the text in the first element below these names, without outer spaces; empty without one."""
         found = self.first(*path)
         return "" if found is None else found.text.strip()
 
@@ -101,15 +101,15 @@ class Element:
 class Document:
     """A document: its root element and its UTF-8."""
 
-    root: Element
+    root: XmlElement
     data: bytes
 
-    def source(self, element: Element) -> str:
-        """Return the text of an element exactly as it is in the document."""
+    def source(self, element: XmlElement) -> str:
+        """Return an element's source, unchanged."""
         return self.data[element.begin : element.end].decode("utf-8")
 
-    def inside(self, element: Element) -> str:
-        """Return the text between an element's tags exactly as it is in the document."""
+    def inside(self, element: XmlElement) -> str:
+        """Return the source between an element's tags, unchanged."""
         source = self.data[element.begin : element.end]
         opening = _TAG.match(source)
         if opening is None or opening.end() == len(source):
@@ -118,7 +118,7 @@ class Document:
 
 
 def decoded(data: bytes, content_type: str = "") -> str:
-    """Return the text of a document by its byte order mark, its media type or its declaration (RFC 7303, section 3).
+    """Decode a document by its byte order mark, its media type or its declaration (RFC 7303, section 3).
 
     Raises:
         NotXml: the encoding is unknown, or the bytes do not fit it.
@@ -178,20 +178,20 @@ def parsed_part(source: str, namespaces: Mapping[str, str]) -> Document:
     known = {prefix: uri for prefix, uri in namespaces.items() if not prefix or _PREFIX.fullmatch(prefix)}
     declared = "".join(f' xmlns{prefix and ":"}{prefix}="{escape(uri)}"' for prefix, uri in known.items())
     document = parsed(f"<part{declared}>{source}</part>")
-    child = next(iter(document.root), None)
-    if child is None or child.end != len(document.data) - len("</part>"):
+    parts = document.root.parts
+    if len(parts) != 1 or isinstance(parts[0], str) or parts[0].end != len(document.data) - len("</part>"):
         raise NotXml(message("it is not one element"))
-    return Document(child, document.data)
+    return Document(parts[0], document.data)
 
 
 class _Builder:
     """Builds the tree from the parser's events."""
 
     def __init__(self, most: int, data: bytes) -> None:
-        self.root: Element | None = None
+        self.root: XmlElement | None = None
         self._data = data
         self._left = most
-        self._open: list[Element] = []
+        self._open: list[XmlElement] = []
         self._scopes: list[Mapping[str, str]] = [{}]
         self._declared: dict[str, str] = {}
         self.parser = parser = expat.ParserCreate("utf-8", _SEPARATOR)
@@ -216,7 +216,7 @@ class _Builder:
             raise NotXml(message("its elements are nested deeper than {depth}", depth=MAX_DEPTH))
         scope = self._scopes[-1]
         named = {_name(key): value for key, value in attributes.items()}
-        element = Element(_name(name), named, self.parser.CurrentByteIndex, namespaces=scope)
+        element = XmlElement(_name(name), named, self.parser.CurrentByteIndex, namespaces=scope)
         self._scopes.append({**scope, **self._declared} if self._declared else scope)
         self._declared = {}
         if self._open:

@@ -1,1 +1,1 @@
-"""What a backup reads: export files and their index, and the ways into a blog's address."""
+"""The sources of a backup: export files and their index, and the ways into a blog's address."""

@@ -42,7 +42,7 @@ class Ways:
     found: tuple[WayIn, ...]
 
     def chosen(self, service: str | None) -> WayIn | None:
-        """Return the way of a service, or the best one; ``None`` if there is none."""
+        """Return the way through this service, or the best one; ``None`` if no way was found."""
         return next((way for way in self.found if service in {None, way.service}), None)
 
 
@@ -114,7 +114,7 @@ async def _explored(exploration: Exploration, client: Client) -> WayIn | None:
 
 
 def _home_of(page: PublicPage) -> HomePage:
-    """Decode a home page; its charset is that of the header, or of the first bytes, or UTF-8."""
+    """Decode a home page; the header names its charset, or the first bytes do. The default is UTF-8."""
     content_type = page.headers.get("content-type", "")
     found = _CHARSET.search(content_type.encode("ascii", "replace")) or _CHARSET.search(page.body[:_CHARSET_BYTES])
     charset = "utf-8" if found is None else found[1].decode("ascii")

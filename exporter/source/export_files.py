@@ -87,7 +87,7 @@ class ExportFiles:
         return list(dict.fromkeys(part.path for part in self.parts))
 
     def digest(self, check: Callable[[], None] = lambda: None) -> str:
-        """Return the SHA-256 of the content of all files on disk, in hexadecimal."""
+        """Return one SHA-256 for all files on disk, in hexadecimal."""
         whole = hashlib.sha256()
         for path in self.originals:
             with path.open("rb") as file:

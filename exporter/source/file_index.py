@@ -1,4 +1,4 @@
-"""The index of an export file's records, and the client that answers a service's requests from it.
+"""The index for the records in an export file, and the client that answers requests from it.
 
 The index is an SQLite file in the archive's ``.work/``. So memory stays flat for a file of any size, and the backup
 reads it the way it reads an API: page by page, then entry by entry.
@@ -79,7 +79,7 @@ class FileIndex:
     def build(self, check: Callable[[], None] = lambda: None) -> None:
         """Read the files; ``check`` is called often and may raise to stop.
 
-        A part that cannot be read to its end keeps what was read and is named in ``losses``.
+        If a part cannot be read to its end, its earlier records are kept, and ``losses`` names it.
         """
         self.path.unlink(missing_ok=True)
         self._open()
@@ -113,7 +113,7 @@ class FileIndex:
         return self._counts.get(str(kind), 0)
 
     def page(self, kind: Kind, number: int) -> list[dict[str, Any]]:
-        """Return a page of a list, from 1."""
+        """Return one page; the first one has the number 1."""
         stored = Kind.ENTRIES if kind is Kind.ENTRY_LIST else kind
         size = page_records(kind)
         begin = (number - 1) * size
@@ -257,7 +257,7 @@ class FileClient:
 
     @property
     def originals(self) -> Mapping[str, Path]:
-        """The files to keep as they are, by the addresses of their asset records."""
+        """The files to keep unchanged, by the addresses of their asset records."""
         return {f"export:{path.name}": path for path in self.files.originals}
 
     @property

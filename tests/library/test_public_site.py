@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,18 @@ import pytest
 
 import exporter
 from exporter.archive.archive import Archive
-from exporter.crawl.events import SourceNotes
+from exporter.crawl.events import EntryRead, SourceNotes
+from exporter.errors import Interrupted, MassDisappearance, ServiceError
+from exporter.library.backup import Backup
 from exporter.model.kinds import Kind
+from exporter.model.publication import Declared, PostStatus
+from exporter.model.records import Audience
 from exporter.service.public_site import PublicSite
 from exporter.settings import Settings, resolve
 from tests.support.public_blog import PublicBlog, posts, serving
 
 BLOG = "sample.example"
+SERVICE = PublicSite()
 
 
 def settings(origin: str, form: str, **more: str) -> Settings:
@@ -44,67 +48,209 @@ async def back_up(origin: str, root: Path, form: str, accept_removals: bool = Fa
     return Run(run.outcome, events)
 
 
+async def stopped_after(run: Backup, entries: int) -> None:
+    """Stop a backup after it has read some entries."""
+    read = 0
+    async for event in run:
+        read += isinstance(event, EntryRead)
+        if read == entries:
+            run.stop(Interrupted("stopped"))
+
+
+def page_of(root: Path, asset: dict[str, Any]) -> bytes:
+    """Return the page that an asset keeps."""
+    return gzip.decompress((root / f"assets/{asset['sha256'][:2]}/{asset['sha256']}.gz").read_bytes())
+
+
 def records(root: Path, kind: Kind) -> dict[str, dict[str, Any]]:
     return dict(Archive.open(root).state().scan(kind))
 
 
-@pytest.mark.parametrize("form", ["fc2", "livedoor"])
-@pytest.mark.parametrize("sitemap", [True, False])
-async def test_a_closing_blog_is_backed_up_whole(tmp_path: Path, form: str, sitemap: bool) -> None:
-    blog = PublicBlog(form, posts(200), sitemap=sitemap, refused_every=17)
+@pytest.mark.parametrize(
+    ("form", "sitemap", "count"), [("fc2", True, 200), ("livedoor", True, 200), ("fc2", False, 60)]
+)
+async def test_a_closing_blog_is_backed_up_whole(tmp_path: Path, form: str, sitemap: bool, count: int) -> None:
+    blog = PublicBlog(form, posts(count), sitemap=sitemap, refused_every=29)
     root = tmp_path / "archive"
     async with serving(blog) as origin:
         first = await back_up(origin, root, form)
         assert first.outcome.exit_code == 0, first.outcome.problems[:3]
         entries, comments = records(root, Kind.ENTRIES), records(root, Kind.COMMENTS)
-        assert len(entries) == 200
-        assert len(comments) == 80
-        service = PublicSite()
+        assert len(entries) == count
+        assert len(comments) == 2 * count // 5
         for number, post in blog.posts.items():
-            read = service.post(entries[str(number)])
+            read = SERVICE.post(entries[str(number)])
             assert (read.title, read.date, read.category) == (post.title, post.date, post.category)
             assert f"{number}日目の本文です。表①と㈱の話。" in read.body
             assert f'src="{origin}/img/{number}.png"' in read.body
             assert read.permalink == blog.address(number)
             assert read.raw["how"] == f"rule:{form}"
-        texts = {service.comment(raw).text for raw in comments.values()}
+        texts = {SERVICE.comment(raw).text for raw in comments.values()}
         assert any("感想 1005" in text for text in texts)
         assets = records(root, Kind.ASSETS)
         states = [raw["status"] for url, raw in assets.items() if "/img/" in url]
-        assert (states.count(200), states.count(404)) == (190, 10)
-        assert sum(url.startswith("page:") for url in assets) == 200
-        page = assets[f"page:{blog.address(1001)}"]
-        kept = (root / exporter_path(page)).read_bytes()
-        assert "1001日目の本文です" in gzip.decompress(kept).decode(blog.encoding, "replace")
+        assert (states.count(200), states.count(404)) == (count - count // 20, count // 20)
+        assert sum(url.startswith("page:") for url in assets) == count
+        kept = page_of(root, assets[f"page:{blog.address(1001)}"])
+        assert "1001日目の本文です" in kept.decode(blog.encoding, "replace")
 
+        blog.refused_every = 0
         asked = len(blog.asked)
-        second = await back_up(origin, root, form)
+        second = await back_up(origin, root, form, refresh="all", assets="none")
         assert (second.outcome.exit_code, second.outcome.version) == (0, None)
-        assert len(blog.asked) > asked
+        assert len(blog.asked) - asked >= count, "all pages were read again, with other side bars"
 
-        blog.posts[1100].text = "<p>書き直した本文です。</p>"
-        blog.posts[1100].edited = blog.posts[1100].date + timedelta(days=3000)
-        third = await back_up(origin, root, form)
+        blog.posts[1040].text = "<p>書き直した本文です。</p>"
+        blog.posts[1040].edited = blog.posts[1040].date + timedelta(days=3000)
+        third = await back_up(origin, root, form, assets="none", refresh="changed" if sitemap else "all")
         assert third.outcome.version == 2
         assert third.changes["entries"] == (0, 1, 0)
         assert third.changes["comments"] == (0, 0, 0)
-        assert third.changes["assets"][0] == 0
 
         del blog.posts[1050]
-        fourth = await back_up(origin, root, form)
+        fourth = await back_up(origin, root, form, assets="none")
         assert fourth.changes["entries"] == (0, 0, 1)
         assert fourth.changes["comments"] == (0, 0, 2)
         assert "1050" not in records(root, Kind.ENTRIES)
 
 
-def exporter_path(asset: dict[str, Any]) -> str:
-    return f"assets/{asset['sha256'][:2]}/{asset['sha256']}.gz"
+async def test_an_interrupted_backup_is_resumed_with_its_comments_and_pages(tmp_path: Path) -> None:
+    blog = PublicBlog("livedoor", posts(60))
+    root = tmp_path / "archive"
+    async with serving(blog) as origin:
+        wanted = settings(origin, "livedoor", assets="none")
+        async with exporter.open_service(BLOG, wanted) as opened:
+            run = exporter.backup(root, opened, wanted)
+            with pytest.raises(Interrupted):
+                await stopped_after(run, 30)
+        asked = len(blog.asked)
+        again = await back_up(origin, root, "livedoor", assets="none")
+        pages = [path for path in blog.asked[asked:] if blog.number(path) is not None]
+        assert again.outcome.exit_code == 0
+        assert again.outcome.resumed_from is not None
+        assert len(pages) <= 31
+    assert len(records(root, Kind.ENTRIES)) == 60
+    assert len(records(root, Kind.COMMENTS)) == 24
+    assert len(records(root, Kind.ASSETS)) == 60
+
+
+async def test_comments_come_and_go_with_their_page(tmp_path: Path) -> None:
+    blog = PublicBlog("livedoor", posts(20))
+    root = tmp_path / "archive"
+    async with serving(blog) as origin:
+        await back_up(origin, root, "livedoor", assets="none")
+        del blog.posts[1005].comments[0]
+        blog.posts[1006].comments.append(("次郎", "はじめまして"))
+        run = await back_up(origin, root, "livedoor", assets="none", refresh="all")
+    # The anchors of livedoor count the comments, so the one that moved up changed, and the last one is gone.
+    assert run.changes["comments"] == (1, 1, 1)
+    assert run.changes["entries"] == (0, 0, 0)
+
+
+async def test_thumbnails_and_the_originals_that_exist_are_kept(tmp_path: Path) -> None:
+    blog = PublicBlog("livedoor", posts(6), dead_every=0)
+    for number, post in blog.posts.items():
+        post.text += f'<img src="/wp-content/uploads/{number}-300x200.png">'
+    root = tmp_path / "archive"
+    async with serving(blog) as origin:
+        run = await back_up(origin, root, "livedoor")
+        assert (run.outcome.exit_code, run.outcome.assets.addresses.lost) == (0, 0)
+        assert run.outcome.assets.originals == 3
+        assets = records(root, Kind.ASSETS)
+        original = assets[f"{origin}/wp-content/uploads/1002.png"]
+        assert original["original_of"] == f"{origin}/wp-content/uploads/1002-300x200.png"
+        assert original["refs"] == [{"entry": "1002"}]
+        assert f"{origin}/wp-content/uploads/1001.png" not in assets
+        again = await back_up(origin, root, "livedoor")
+        assert (again.outcome.version, again.outcome.assets.originals) == (None, 3)
+
+
+async def test_what_robots_txt_forbids_is_named(tmp_path: Path) -> None:
+    blog = PublicBlog("livedoor", posts(12), robots="User-agent: *\nDisallow: /archives/1003.html\n")
+    root = tmp_path / "archive"
+    async with serving(blog) as origin:
+        run = await back_up(origin, root, "livedoor", assets="none")
+        assert run.outcome.exit_code == 3
+        assert "/archives/1003.html" in run.outcome.problems[0].reason
+        assert "/archives/1003.html" not in blog.asked
+        assert len(records(root, Kind.ENTRIES)) == 11
+        run = await back_up(origin, root, "livedoor", assets="none", obey_robots="no")
+        assert (run.outcome.exit_code, len(records(root, Kind.ENTRIES))) == (0, 12)
+
+
+async def test_pages_that_cannot_be_read_are_named_or_taken_from_the_feed(tmp_path: Path) -> None:
+    blog = PublicBlog("livedoor", posts(12))
+    form = '<form class="article-password"><input type="password"></form>'
+    blog.overrides["/archives/1004.html"] = (200, blog.framed("秘密 : ブログ", form))
+    blog.overrides["/archives/1012.html"] = (403, "forbidden")
+    blog.overrides["/archives/1002.html"] = (403, "forbidden")
+    root = tmp_path / "archive"
+    async with serving(blog) as origin:
+        full = blog.feed().replace(
+            "<summary>要約</summary>", '<content type="html">&lt;p&gt;全文です&lt;/p&gt;</content>'
+        )
+        blog.overrides["/atom.xml"] = (200, full)
+        run = await back_up(origin, root, "livedoor", assets="none")
+        entries = records(root, Kind.ENTRIES)
+    assert run.outcome.exit_code == 3
+    assert [problem.id for problem in run.outcome.problems] == ["1002"]
+    hidden = SERVICE.post(entries["1004"])
+    assert (hidden.audience, hidden.body) == (Audience.PASSWORD, "")
+    assert SERVICE.publication(hidden, Declared()).status is PostStatus.PRIVATE
+    assert (entries["1012"]["how"], entries["1012"]["body"]) == ("feed", "<p>全文です</p>")
+    assert any("its text is that of the feed" in note for note in run.notes)
+    assert any("asks for a password" in note for note in run.notes)
+
+
+async def test_a_gone_post_that_leads_home_is_gone(tmp_path: Path) -> None:
+    blog = PublicBlog("livedoor", posts(20))
+    root = tmp_path / "archive"
+    async with serving(blog) as origin:
+        await back_up(origin, root, "livedoor", assets="none")
+        del blog.posts[1003]
+        home = (blog.list_page("/") or "").replace("<head>", f'<head><link rel="canonical" href="{origin}/">')
+        blog.overrides |= {"/archives/1003.html": (302, "/"), "/": (200, home)}
+        run = await back_up(origin, root, "livedoor", assets="none")
+    assert run.outcome.exit_code == 0
+    assert run.changes["entries"] == (0, 0, 1)
+
+
+async def test_comments_that_a_page_keeps_back_are_a_problem_until_they_are_shown(tmp_path: Path) -> None:
+    blog = PublicBlog("livedoor", posts(12))
+    root = tmp_path / "archive"
+    async with serving(blog) as origin:
+        page = blog.page(blog.posts[1005])
+        blog.overrides["/archives/1005.html"] = (200, page + '<p class="comments-count">コメント(3)</p>')
+        run = await back_up(origin, root, "livedoor", assets="none")
+        assert run.outcome.exit_code == 3
+        assert run.outcome.problems[0].reason == "its page states 3 comments and shows 2"
+        blog.posts[1005].comments.append(("花子", "三つ目"))
+        del blog.overrides["/archives/1005.html"]
+        run = await back_up(origin, root, "livedoor", assets="none", refresh="changed")
+        assert (run.outcome.exit_code, run.changes["comments"]) == (0, (1, 0, 0))
+
+
+async def test_error_notices_in_place_of_pages_are_refused(tmp_path: Path) -> None:
+    blog = PublicBlog("livedoor", posts(40))
+    root = tmp_path / "archive"
+    async with serving(blog) as origin:
+        await back_up(origin, root, "livedoor", assets="none")
+        notice = blog.framed("お知らせ", '<div class="article-body"><p>ただいまメンテナンス中です。</p></div>')
+        for number in blog.posts:
+            blog.overrides[f"/archives/{number}.html"] = (200, notice)
+        with pytest.raises(MassDisappearance):
+            await back_up(origin, root, "livedoor", assets="none", refresh="all")
+        assert Archive.open(root).versions() == [1]
+
+
+async def test_a_site_that_is_no_blog_makes_no_archive(tmp_path: Path) -> None:
+    blog = PublicBlog("livedoor", {}, sitemap=False)
+    blog.overrides["/"] = (200, "<p>いらっしゃいませ</p>")
+    async with serving(blog) as origin:
+        with pytest.raises(ServiceError, match="no post was found"):
+            await back_up(origin, tmp_path / "archive", "livedoor", assets="none")
 
 
 def test_the_settings_are_polite_by_default() -> None:
     found = resolve({"base_url": "https://a.example", "service": "public-site"}, environ={})
     assert (found.rate, found.concurrency) == (2.0, 2)
-
-
-def lines(root: Path) -> Iterator[str]:
-    yield from (root / "runs.jsonl").read_text("utf-8").splitlines()

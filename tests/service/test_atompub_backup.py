@@ -14,9 +14,10 @@ import pytest
 import exporter
 from exporter.archive.archive import Archive
 from exporter.archive.verify import verify
+from exporter.check.service_check import check
 from exporter.crawl.events import Event
 from exporter.crawl.outcome import Outcome
-from exporter.errors import BlogGone, NotAuthorised, ServiceError, UsageError
+from exporter.errors import BlogGone, MassDisappearance, NotAuthorised, ServiceError, UsageError
 from exporter.model.kinds import Kind
 from exporter.model.records import Audience, PostKind
 from exporter.service.atompub import AtomPub
@@ -30,6 +31,7 @@ from tests.support.atompub_server import (
     TOKEN_SECRET,
     USER,
     AtomPubBlog,
+    LivedoorBlog,
     example_blog,
     served,
 )
@@ -90,8 +92,9 @@ async def test_a_whole_blog_is_saved_once_with_each_authentication(
                                             "page-4000000000000000002"]  # fmt: skip
     assert all("xml" in entry for entry in entries.values())
     assert not any("xml" in item for item in items.values()), "the list repeats the entries"
-    assert {asset["status"] for asset in records(root, Kind.ASSETS).values()} == {"saved"}
+    assert {asset["status"] for asset in records(root, Kind.ASSETS).values()} == {200}
     assert len(records(root, Kind.ASSETS)) == 40
+    assert blog.proven_pictures == []
     again, _ = await back_up(root, blog, wanted)
     assert (again.outcome, again.version) == ("unchanged", None)
     held = everything_in(root)
@@ -301,3 +304,80 @@ async def test_a_private_blog_stays_private(tmp_path: Path, blog: AtomPubBlog) -
     assert isinstance(service, AtomPub)
     shown = {service.post(raw).audience for raw in records(root, Kind.ENTRIES).values()}
     assert Audience.PUBLIC not in shown
+    elsewhere = AtomPub()
+    assert {elsewhere.post(raw).audience for raw in records(root, Kind.ENTRIES).values()} == shown
+
+
+def livedoor_settings(blog: AtomPubBlog, **more: Any) -> Settings:
+    return settings(blog, profile="livedoor", assets="none", **more)
+
+
+async def test_a_small_blog_of_livedoor_is_complete(tmp_path: Path) -> None:
+    made = example_blog(12, 2)
+    async with served(LivedoorBlog(entries=made.entries)) as blog:
+        wanted = livedoor_settings(blog)
+        outcome, _ = await back_up(tmp_path / "archive", blog, wanted)
+        assert (outcome.outcome, outcome.problems) == ("saved", [])
+        assert f"{blog.root}/image" not in {path for path, _ in blog.asked}
+    service = service_of(wanted, "atompub")
+    posts = {key: service.post(raw) for key, raw in records(tmp_path / "archive", Kind.ENTRIES).items()}
+    for entry in blog.entries:
+        post = posts[entry.id]
+        assert (post.title, post.date, post.updated, post.body) == (
+            entry.title,
+            entry.updated,
+            entry.edited,
+            entry.content,
+        )
+        assert (post.audience in {Audience.DRAFT, Audience.SCHEDULED}) is entry.draft
+
+
+async def test_a_longer_blog_of_livedoor_is_said_to_be_cut(tmp_path: Path) -> None:
+    async with served(LivedoorBlog(entries=example_blog(30, 0).entries)) as blog:
+        outcome, _ = await back_up(tmp_path / "archive", blog, livedoor_settings(blog))
+        assert (outcome.outcome, outcome.exit_code, outcome.counts["entries"].new) == ("partial", 3, 20)
+        assert "older ones may be missing. Use an export file" in outcome.problems[0].reason
+        blog.entries = blog.entries[5:]
+        again, _ = await back_up(tmp_path / "archive", blog, livedoor_settings(blog))
+        assert again.counts["entries"].gone == 0, "a list that may be cut proves no deletion"
+
+
+async def test_media_link_entries_are_uploads(tmp_path: Path) -> None:
+    entries = [replace(entry, content="<p>Text</p>", formatted=None) for entry in example_blog(3, 0).entries]
+    async with served(LivedoorBlog(entries=entries, pictures=4)) as blog:
+        wanted = settings(blog, profile="livedoor", atompub_skip="")
+        outcome, _ = await back_up(tmp_path / "archive", blog, wanted)
+        assert (outcome.outcome, outcome.problems) == ("saved", [])
+        assert sorted(records(tmp_path / "archive", Kind.FILES)) == ["image/1", "image/2", "image/3", "image/4"]
+        saved = {url for url, asset in records(tmp_path / "archive", Kind.ASSETS).items() if asset["status"] == 200}
+        assert {f"{blog.origin}/images/{number}.png" for number in range(1, 5)} <= saved
+        assert blog.proven_pictures == []
+
+
+async def test_check_finds_the_service_document_and_the_feed(tmp_path: Path, blog: AtomPubBlog) -> None:
+    result = await check(blog.blog_id, settings(blog, atompub_skip="image,draft"), tmp_path / "archive")
+    assert [facts.problem for facts in result.operations] == [""] * 5
+    assert result.exit_code == 0
+    assert result.settings["atompub_skip"][0] == "draft,image"
+
+
+async def test_a_notice_in_place_of_every_text_is_refused(tmp_path: Path, blog: AtomPubBlog) -> None:
+    root, wanted = tmp_path / "archive", settings(blog, assets="none")
+    await back_up(root, blog, wanted)
+    notice = "<p>This service is closed.</p>"
+    blog.entries = [replace(entry, content=notice, formatted=None, kind="text/html") for entry in blog.entries]
+    with pytest.raises(MassDisappearance, match="120 of 122 entries have the same text"):
+        await back_up(root, blog, wanted)
+    assert len({raw["xml"] for raw in records(root, Kind.ENTRIES).values()}) == 122
+
+
+async def test_a_text_that_lost_its_end_without_a_change_is_asked_for_again(tmp_path: Path, blog: AtomPubBlog) -> None:
+    root, wanted = tmp_path / "archive", settings(blog, assets="none")
+    await back_up(root, blog, wanted)
+    whole = blog.entries[2]
+    blog.entries[2] = replace(whole, content=whole.content[:10], formatted=None)
+    outcome, _ = await back_up(root, blog, wanted)
+    assert outcome.exit_code == 3
+    assert [problem.id for problem in outcome.problems] == [whole.id]
+    assert "a part of its text is missing" in outcome.problems[0].reason
+    assert records(root, Kind.ENTRIES)[whole.id]["xml"] == blog.entry_xml(whole, "entry")

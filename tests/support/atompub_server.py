@@ -17,7 +17,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from html import escape
-from typing import Any
+from string import ascii_letters, digits
+from typing import Any, ClassVar
 
 from aiohttp import web
 from oauthlib.oauth1 import RequestValidator, ResourceEndpoint
@@ -57,6 +58,7 @@ class OAuthKeys(RequestValidator):
 
     client_key_length = access_token_length = request_token_length = (10, 60)
     nonce_length = (8, 60)
+    safe_characters: ClassVar = {*ascii_letters, *digits, "-"}
     enforce_ssl = False
     dummy_client = dummy_access_token = dummy_request_token = "dummy-dummy-dummy"
 
@@ -108,6 +110,7 @@ class AtomPubBlog:
         seconds_per_request: a rate limit: a request that comes earlier is answered with 429.
         asked: the paths of all requests with the status of their answers.
         authorizations: the values of the headers that prove the user.
+        proven_pictures: the paths of pictures that were asked for with such a header.
     """
 
     owner: str = USER
@@ -125,6 +128,7 @@ class AtomPubBlog:
     seconds_per_request: float = 0.0
     asked: list[tuple[str, int]] = field(default_factory=list)
     authorizations: list[str] = field(default_factory=list)
+    proven_pictures: list[str] = field(default_factory=list)
     origin: str = ""
     _nonces: set[str] = field(default_factory=set)
     _last: float = 0.0
@@ -240,6 +244,61 @@ class AtomPubBlog:
         )
 
 
+@dataclass
+class LivedoorBlog(AtomPubBlog):
+    """A blog as livedoor's help page describes it: the newest 20 articles, and pictures that cannot be listed.
+
+    Assumptions: the feed has no next link; the picture collection answers 405, because the page marks it as not
+    available. With ``pictures``, it answers a feed of media link entries instead, as RFC 5023 has them.
+    """
+
+    blog_id: str = "mika.livedoor.blog"
+    pictures: int = 0
+
+    @property
+    def root(self) -> str:
+        return "/atompub/mika"
+
+    def service_document(self) -> str:
+        return (
+            '<?xml version="1.0" encoding="UTF-8"?>\n<service xmlns="http://www.w3.org/2007/app" '
+            'xmlns:atom="http://www.w3.org/2005/Atom">\n<workspace>\n<atom:title>mika</atom:title>\n'
+            f'<collection href="{self.origin}{self.root}/article"><atom:title>mika - Entries</atom:title>\n'
+            "<accept>application/atom+xml;type=entry</accept>\n"
+            f'<categories fixed="no" scheme="{self.origin}{self.root}/category"/></collection>\n'
+            f'<collection href="{self.origin}{self.root}/image"><atom:title>mika - Images</atom:title>\n'
+            "<accept>image/png</accept><accept>image/jpeg</accept></collection>\n</workspace>\n</service>"
+        )
+
+    def entry_xml(self, entry: Entry, collection: str, *, alone: bool = False, short: bool = False) -> str:
+        namespaces = f" {NAMESPACES}" if alone else ""
+        updated = (entry.edited or entry.updated).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        categories = "".join(f'<category term="{escape(each)}" scheme="x"/>\n' for each in entry.categories)
+        return (
+            f"<entry{namespaces}>\n<title>{escape(entry.title)}</title>\n"
+            f'<link rel="edit" type="application/atom+xml;type=entry" href="{self.origin}{self.root}/article/{entry.id}" '
+            f'title="{escape(entry.title)}" />\n<id>tag:.blogcms.jp,2014-10-16:article-mika.{entry.id}</id>\n'
+            f"<updated>{updated}</updated>\n<published>{entry.updated.isoformat()}</published>\n"
+            f"<author><name>mika</name></author>\n{categories}"
+            f'<link rel="alternate" type="text/html" href="https://{self.blog_id}/archives/{entry.id}.html" />\n'
+            f'<content type="text/html" xml:lang="ja">{escape(entry.content)}</content>\n'
+            f"<app:control><app:draft>{'yes' if entry.draft else 'no'}</app:draft></app:control>\n</entry>"
+        )
+
+    def feed(self, collection: str, page: str | None) -> str | None:
+        if collection == "image":
+            media = "".join(
+                f'<entry><title>Sky {number}</title><link rel="edit" href="{self.origin}{self.root}/image/{number}"/>'
+                f'<id>tag:.blogcms.jp,2016:image-{number}</id><content type="image/png" src="{self.origin}/images/'
+                f'{number}.png"/></entry>'
+                for number in range(1, self.pictures + 1)
+            )
+            return f"<feed {NAMESPACES}>{media}</feed>"
+        newest = sorted(self.entries, key=lambda entry: entry.updated, reverse=True)[:20]
+        articles = "\n".join(self.entry_xml(entry, collection) for entry in newest)
+        return f'<?xml version="1.0" encoding="UTF-8"?>\n<feed {NAMESPACES}>\n<title>mika</title>\n{articles}</feed>'
+
+
 def _answer(blog: AtomPubBlog, request: web.Request) -> web.Response:
     if blog.is_too_early():
         return web.Response(status=429, headers={"Retry-After": "1"})
@@ -254,6 +313,10 @@ def _answer(blog: AtomPubBlog, request: web.Request) -> web.Response:
         return _xml(blog.service_document(), "application/atomsvc+xml")
     inner = request.path.removeprefix(f"{blog.root}/").split("/")
     collections = {"entry": blog.entries, **({"page": blog.pages} if blog.has_pages else {})}
+    if isinstance(blog, LivedoorBlog):
+        if inner == ["image"] and not blog.pictures:
+            return web.Response(status=405)
+        collections = {"article": blog.entries, "image": []}
     if not request.path.startswith(f"{blog.root}/") or inner[0] not in collections:
         return web.Response(status=400, text="<p class='error-box'></p>")
     if len(inner) == 1:
@@ -282,6 +345,8 @@ async def served(blog: AtomPubBlog) -> AsyncIterator[AtomPubBlog]:
 
     async def answer(request: web.Request) -> web.Response:
         if request.path.startswith("/images/"):
+            if {"Authorization", "X-WSSE"} & set(request.headers):
+                blog.proven_pictures.append(request.path)
             return web.Response(body=png(int(re.sub("[^0-9]", "", request.path) or 0)), content_type="image/png")
         found = _answer(blog, request)
         blog.asked.append((request.path_qs, found.status))

@@ -47,6 +47,7 @@ class PublicBlog:
         refused_every: every such request is answered with 429 or 503; 0 for none.
         dead_every: every such picture is missing.
         robots: the text of robots.txt; ``None`` for 404.
+        overrides: the status and text of answers, by path; a text with 302 is where it leads.
         asked: the paths of all requests, with their queries.
     """
 
@@ -56,6 +57,7 @@ class PublicBlog:
     refused_every: int = 0
     dead_every: int = 20
     robots: str | None = None
+    overrides: dict[str, tuple[int, str]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     origin: str = ""
 
@@ -80,6 +82,11 @@ class PublicBlog:
         if self.refused_every and turn % self.refused_every == 0:
             self._pauses += 1
             return web.Response(status=(429, 503)[self._pauses % 2], headers={"Retry-After": "0"})
+        if path in self.overrides:
+            status, text = self.overrides[path]
+            if status == 302:
+                raise web.HTTPFound(text)
+            return web.Response(status=status, text=text, content_type="text/html")
         found = self.answer(path)
         if found is None:
             return web.Response(
@@ -101,12 +108,17 @@ class PublicBlog:
             return index.encode(), "text/xml"
         if path == ("/?xml" if self.form == "fc2" else "/atom.xml"):
             return self.feed().encode(self.encoding, "xmlcharrefreplace"), "application/xml"
+        if path.startswith("/wp-content/uploads/"):
+            name, thumbnail, _ = path.rpartition("/")[2].partition("-300x200")
+            number = int(name.partition(".")[0])
+            exists = bool(thumbnail) or number % 2 == 0
+            return (png(number, 3 if thumbnail else 30), "image/png") if exists else None
         if path.startswith("/img/"):
             number = int(path.rpartition("/")[2].partition(".")[0])
             return None if self.dead_every and number % self.dead_every == 0 else (png(number), "image/png")
-        number = self.number(path)
-        if number is not None:
-            post = self.posts.get(number)
+        named = self.number(path)
+        if named is not None:
+            post = self.posts.get(named)
             return None if post is None else (self.page(post).encode(self.encoding, "xmlcharrefreplace"), page)
         listed = self.list_page(path)
         return None if listed is None else (listed.encode(self.encoding, "xmlcharrefreplace"), page)

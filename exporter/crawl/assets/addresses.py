@@ -13,6 +13,7 @@ from exporter.archive import atomic
 from exporter.crawl.assets.file_check import Expected
 from exporter.html.embedded import Use, embedded
 from exporter.html.links import AddressPattern, absolute, is_picture, meaning
+from exporter.html.originals import originals
 from exporter.model.kinds import Kind, sort_key
 from exporter.model.records import Post
 from exporter.service.interface import Records
@@ -55,6 +56,8 @@ class Wanted:
         endings: the extensions in these records, in lower case.
         dimensions: the widths and heights in pixels in these records.
         stamp: a text that changes when one of these records does.
+        original_of: the embedded thumbnail, if only a rule for thumbnails leads to this address. Such a file is an
+            extra: if it does not exist, nothing of the blog is missing.
     """
 
     url: str
@@ -64,6 +67,7 @@ class Wanted:
     endings: set[str] = field(default_factory=set)
     dimensions: set[tuple[int, int]] = field(default_factory=set)
     stamp: str = ""
+    original_of: str | None = None
 
     @property
     def refs(self) -> list[Ref]:
@@ -208,13 +212,25 @@ class AddressCollection:
             of_file = self._by_file.get(meaning(url))
             if of_file is not None:
                 self._wanted_at(of_file).entries.add(entry_id)
-            elif use is Use.SHOWN or is_picture(url) or (self.pattern is not None and self.pattern.fits(url)):
+                continue
+            if use is Use.SHOWN:
+                self._add_originals(entry_id, url)
+            if use is Use.SHOWN or is_picture(url) or (self.pattern is not None and self.pattern.fits(url)):
                 self._wanted_at(url).entries.add(entry_id)
             elif use is Use.FRAMED:
                 self.framed.add(url)
 
+    def _add_originals(self, entry_id: str, url: str) -> None:
+        for original in originals(url):
+            if original not in self._wanted:
+                self._wanted[original] = Wanted(original, original_of=url)
+            self._wanted[original].entries.add(entry_id)
+
     def _wanted_at(self, url: str) -> Wanted:
-        return self._wanted.setdefault(url, Wanted(url))
+        """Return an address that a record has."""
+        wanted = self._wanted.setdefault(url, Wanted(url))
+        wanted.original_of = None
+        return wanted
 
     def wanted(self) -> dict[str, Wanted]:
         """Return all addresses, sorted."""

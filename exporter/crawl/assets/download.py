@@ -264,6 +264,7 @@ class AssetResult:
         read: the number of files read.
         waiting: the number of lost files whose next attempt is not due yet.
         framed: the number of embedded pages and players of other services, which are not read.
+        originals: the number of originals of embedded thumbnails in the archive.
         statistics: counts the traffic.
     """
 
@@ -275,6 +276,7 @@ class AssetResult:
     read: int = 0
     waiting: int = 0
     framed: int = 0
+    originals: int = 0
     statistics: Statistics = field(default_factory=Statistics)
 
 
@@ -343,7 +345,7 @@ class AssetDownload:
             self._log.close()
             await finish_in_thread(self.store.sync)
         self._conclude(wanted, decisions)
-        await finish_in_thread(lambda: self._log.finish([url for url in self._result.records if wanted.get(url)]))
+        await finish_in_thread(lambda: self._log.finish(sorted(wanted)))
         await finish_in_thread(lambda: self.store.sweep(asset.url for asset in self._result.absent))
         return self._result
 
@@ -387,7 +389,7 @@ class AssetDownload:
             url: decide(each, self._base.get(url), self._log.attempts.get(url), self._has, self.settings, now)
             for url, each in wanted.items()
         }
-        actions = [decision.action for decision in decisions.values()]
+        actions = [each.action for url, each in decisions.items() if wanted[url].original_of is None]
         planned, held = actions.count(AssetAction.READ), actions.count(AssetAction.KEEP)
         self._result.waiting = actions.count(AssetAction.WAIT)
         self.emit(AssetsPlanned(planned, held, self._result.waiting))
@@ -413,7 +415,9 @@ class AssetDownload:
 
     def _note(self, wanted: Wanted, decision: AssetDecision, found: Fetched) -> None:
         failed = not found.unchanged and found.asset.sha256 is None
-        if failed:
+        if wanted.original_of is not None:
+            self._result.read += not failed
+        elif failed:
             self.emit(AssetFailed(wanted.url, found.asset.error or ""))
         else:
             self._result.read += 1
@@ -439,6 +443,9 @@ class AssetDownload:
     def _conclude(self, wanted: dict[str, Wanted], decisions: dict[str, AssetDecision]) -> None:
         """Make the record of each address; one that failed again in the same way keeps its record."""
         for url in sorted({*wanted, *self._base}):
+            if url in wanted and wanted[url].original_of is not None:
+                self._conclude_original(wanted[url], decisions[url].asset)
+                continue
             known = decisions[url].asset if url in decisions else self._base[url]
             fetched = self._fetched.get(url)
             found = None if fetched is None or fetched.unchanged else fetched.asset
@@ -450,8 +457,21 @@ class AssetDownload:
             if url in wanted:
                 self._judge(url, decisions[url].action, known, found)
             if known is not None:
-                record = replace(known, url=url, refs=wanted[url].refs if url in wanted else ())
+                refs = wanted[url].refs if url in wanted else ()
+                record = replace(known, url=url, refs=refs, original_of=None)
                 self._result.records[url] = record.data()
+
+    def _conclude_original(self, wanted: Wanted, known: Asset | None) -> None:
+        """Make the record of a thumbnail's original if the archive has its file."""
+        fetched = self._fetched.get(wanted.url)
+        asset = known if fetched is None or fetched.unchanged or fetched.asset.sha256 is None else fetched.asset
+        if asset is not None and self._has(asset):
+            self._result.originals += 1
+            self._result.records[wanted.url] = replace(
+                asset, url=wanted.url, refs=wanted.refs, original_of=wanted.original_of
+            ).data()
+        elif wanted.url in self._base:
+            self._result.records[wanted.url] = replace(self._base[wanted.url], refs=wanted.refs).data()
 
     def _replaces(self, found: Asset, known: Asset) -> bool:
         """Return whether a result changes a record. A failure does not if the record has content or the same state."""

@@ -89,6 +89,7 @@ class AssetSummary:
         file_url: the rule for the addresses of uploads, ``None`` if unknown.
         inferred: the number of embedded addresses that the rule was inferred from; 0 if it was given.
         framed: the number of embedded pages and players of other services, which are not read.
+        originals: the number of originals of embedded thumbnails in the archive.
         requests: sent by this run, to all hosts.
         bytes: received by this run.
     """
@@ -104,6 +105,7 @@ class AssetSummary:
     file_url: str | None = None
     inferred: int = 0
     framed: int = 0
+    originals: int = 0
     requests: int = 0
     bytes: int = 0
 
@@ -126,6 +128,7 @@ class AssetSummary:
             "file_url": self.file_url,
             "file_url_inferred_from": self.inferred,
             **({"framed": self.framed} if self.framed else {}),
+            **({"originals": self.originals} if self.originals else {}),
             "requests": self.requests,
             "bytes": self.bytes,
         }
@@ -166,6 +169,7 @@ async def read_assets(download: AssetDownload, ledger: Ledger) -> AssetSummary:
         file_url=None if pattern is None else pattern.text,
         inferred=result.inferred.matches if result.inferred else 0,
         framed=result.framed,
+        originals=result.originals,
         requests=result.statistics.requests,
         bytes=result.statistics.bytes,
     )
@@ -181,7 +185,7 @@ def unread_assets(layout: Layout, records: PendingState) -> AssetSummary:
     for _, raw in records.scan(Kind.ASSETS):
         asset = Asset.from_raw(raw)
         saved = asset.sha256 is not None and store.find(asset.sha256) is not None
-        if asset.refs:
+        if asset.refs and asset.original_of is None:
             states.append(asset.state if saved else AssetState.LEFT_OUT)
             if states[-1] is AssetState.DOUBTFUL:
                 doubtful.append(AbsentAsset(asset.url, asset.state, asset.reason or "", known=True))

@@ -1,0 +1,230 @@
+"""The list of a public blog: which pages are requested, in which order, and when the list is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.errors import ServiceError
+from exporter.model.exchange import Response
+from exporter.service.interface import PageFacts
+from exporter.service.site_list import MAX_BARREN_PAGES, ListOptions, SiteList, SiteReading
+from exporter.service.site_paths import SitePaths, site_paths
+
+ORIGIN = "https://b.example"
+Answers = Mapping[str, str | bytes | int]
+HOME = '<html><head><link rel="alternate" type="application/rss+xml" href="/feed"></head><body>ブログ</body></html>'
+
+
+@dataclass
+class Walk:
+    """The result of one sweep: the requested paths, the items and the list itself."""
+
+    asked: list[str] = field(default_factory=list)
+    items: list[dict[str, Any]] = field(default_factory=list)
+    reading: SiteReading = field(default_factory=SiteReading)
+    pause: float | None = None
+    problems: list[str] = field(default_factory=list)
+    complete: bool = False
+
+    @property
+    def ids(self) -> list[str]:
+        return [item["id"] for item in self.items]
+
+
+def walk(answers: Answers, paths: SitePaths | None = None, options: ListOptions | None = None, most: int = 500) -> Walk:
+    found = Walk()
+    pages = SiteList(paths or site_paths("b.example", None, "none"), options or ListOptions(), found.reading)
+    while not pages.finished:
+        (cursor,) = pages.wanted(3)
+        call = pages.call(cursor)
+        request = call.request
+        path = request.path + (f"?{request.query}" if request.query else "")
+        found.asked.append(path)
+        assert len(found.asked) <= most
+        answer = answers.get(path, 404)
+        if isinstance(answer, int):
+            response = Response(answer, {}, b"")
+        else:
+            body = answer if isinstance(answer, bytes) else answer.encode()
+            response = Response(200, {}, body)
+        try:
+            page = call.parse(response)
+        except ServiceError as error:
+            pages.accept_failure(cursor, str(error), missing=True)
+            continue
+        found.items += page.items
+        found.pause = page.pause or found.pause
+        pages.accept(PageFacts(cursor, len(page.items), len(page.items), ""))
+    found.problems, found.complete = pages.problems, pages.complete
+    return found
+
+
+def feed(*places: str, after: str = "") -> str:
+    link = f'<a:link xmlns:a="http://www.w3.org/2005/Atom" rel="next" href="{after}"/>' if after else ""
+    items = "".join(f"<item><title>t</title><link>{ORIGIN}{place}</link></item>" for place in places)
+    return f"<rss version='2.0'><channel><title>b</title>{link}{items}</channel></rss>"
+
+
+def sitemap(*places: str) -> str:
+    return "<urlset>" + "".join(f"<url><loc>{ORIGIN}{place}</loc></url>" for place in places) + "</urlset>"
+
+
+def test_sitemap_and_feed_are_joined() -> None:
+    found = walk({"/": HOME, "/sitemap.xml": sitemap("/", "/a/", "/b/", "/category/x/"), "/feed": feed("/b/", "/c/")})
+    assert found.ids == ["a/", "b/", "c/"]
+    assert found.complete
+    assert found.asked == ["/robots.txt", "/", "/sitemap.xml", "/feed"]
+
+
+def test_robots_txt_is_obeyed_and_names_sitemaps() -> None:
+    robots = f"User-agent: *\nDisallow: /b/\nDisallow: /feed\nCrawl-delay: 3\nSitemap: {ORIGIN}/map.txt\nSitemap: https://other.example/x.xml"
+    answers = {"/robots.txt": robots, "/": HOME, "/map.txt": f"{ORIGIN}/a/\n{ORIGIN}/b/\n{ORIGIN}/b/2/"}
+    found = walk(answers)
+    assert found.ids == ["a/"]
+    assert found.pause == 3.0
+    assert "/feed" not in found.asked
+    assert "/map.txt" in found.asked
+    (problem,) = found.problems
+    assert "forbids this program 2 posts" in problem
+    assert "obey_robots" in problem
+    assert any("other.example" in note for note in found.reading.notes)
+    free = walk(answers, options=ListOptions(obey_robots=False))
+    assert (free.ids, free.pause, free.complete) == (["a/", "b/", "b/2/"], None, True)
+
+
+def test_a_site_that_forbids_its_home_is_not_read() -> None:
+    found = walk({"/robots.txt": "User-agent: *\nDisallow: /", "/": HOME, "/feed": feed("/a/")})
+    assert found.asked == ["/robots.txt"]
+    assert found.items == []
+    assert "obey_robots" in found.problems[0]
+
+
+def test_an_index_of_sitemaps_is_followed_once() -> None:
+    index = f"<sitemapindex><sitemap><loc>{ORIGIN}/sitemap.xml</loc></sitemap><sitemap><loc>/m2?y=2020&amp;m=1</loc></sitemap></sitemapindex>"
+    found = walk({"/": HOME, "/sitemap.xml": index, "/m2?y=2020&m=1": sitemap("/a/"), "/feed": feed("/a/")})
+    assert found.ids == ["a/"]
+    assert found.asked.count("/sitemap.xml") == 1
+
+
+def test_a_paged_feed_is_read_to_its_end_and_no_list_page() -> None:
+    answers = {
+        "/": HOME,
+        "/feed": feed("/a/", "/b/", after="/feed?page=2"),
+        "/feed?page=2": feed("/c/", after="/feed?page=3"),
+        "/feed?page=3": feed("/d/"),
+    }
+    found = walk(answers)
+    assert found.ids == ["a/", "b/", "c/", "d/"]
+    assert found.asked[-1] == "/feed?page=3"
+    assert found.complete
+
+
+def test_a_feed_in_a_circle_ends() -> None:
+    answers = {"/": HOME, "/feed": feed("/a/", after="/feed?p=1"), "/feed?p=1": feed("/b/", after="/feed")}
+    assert walk(answers).ids == ["a/", "b/"]
+
+
+def test_the_pages_of_a_wordpress_feed_are_counted() -> None:
+    home = HOME.replace("<head>", '<head><meta name="generator" content="WordPress 6.7">')
+    ten = [f"/p{n}/" for n in range(10)]
+    answers = {"/": home, "/feed": feed(*ten), "/feed?paged=2": feed("/q/")}
+    found = walk(answers)
+    assert len(found.ids) == 11
+    assert "/feed?paged=2" in found.asked
+
+
+def test_list_pages_are_read_if_nothing_else_has_all() -> None:
+    answers = {
+        "/": '<h2><a href="/a/">a</a></h2><a rel="next" href="/page/2/">次</a>',
+        "/page/2/": '<h2><a href="/b/">b</a></h2><a href="/page/3/">3</a><a href="/page/1/">1</a>',
+        "/page/3/": '<h2><a href="/c/">c</a></h2><a href="javascript:void(0)">x</a><a href="https://other.example/page/4/">y</a>',
+    }
+    found = walk(answers)
+    assert found.ids == ["a/", "b/", "c/"]
+    assert found.complete
+
+
+def test_a_calendar_without_end_is_left() -> None:
+    class Calendar(dict[str, str]):
+        def get(self, path: str, default: Any = None) -> Any:
+            if path == "/":
+                return '<h2><a href="/a/">a</a></h2><a href="/2020/01/">1</a>'
+            parts = path.strip("/").split("/")
+            if len(parts) == 2 and parts[0].isdecimal():
+                return f'<a href="/{int(parts[0]) + 1}/01/">n</a>'
+            return 404
+
+    found = walk(Calendar())
+    assert found.ids == ["a/"]
+    assert len(found.asked) < 20 + MAX_BARREN_PAGES
+
+
+def test_the_months_of_a_blog_show_what_is_missing() -> None:
+    home = '<a href="/blog-date-202001.html">2020/01 (3)</a><a href="/blog-entry-1.html">x</a>'
+    answers = {"/": home, "/blog-date-202001.html": '<a href="/blog-entry-2.html">y</a>'}
+    found = walk(answers, site_paths("b.example", None, "fc2"))
+    assert found.ids == ["1", "2"]
+    assert "counts 3 posts, and 2 were found" in found.problems[0]
+
+
+def test_no_post_at_all_is_a_problem() -> None:
+    found = walk({"/": "<p>準備中</p>"})
+    assert "no post was found" in found.problems[0]
+
+
+@pytest.mark.parametrize("status", [403, 404, 410, 500])
+def test_a_home_page_that_is_gone_ends_the_list(status: int) -> None:
+    found = walk({"/": status})
+    assert found.asked == ["/robots.txt", "/"]
+    assert found.problems
+
+
+def test_a_blog_in_a_folder_ignores_its_neighbours() -> None:
+    paths = site_paths("ameblo.jp/taro", None, "auto")
+    answers = {
+        "/robots.txt": "Sitemap: https://ameblo.jp/sitemap.xml\nUser-agent: *\nDisallow: /_/",
+        "/taro/": "<p>ブログ</p>",
+        "/taro/entrylist.html": '<a href="/taro/entry-12563456789.html">x</a><a href="/hanako/entry-12563456788.html">y</a>',
+    }
+    found = walk(answers, paths)
+    assert found.ids == ["12563456789"]
+    assert found.items[0]["url"] == "https://ameblo.jp/taro/entry-12563456789.html"
+    assert "/sitemap.xml" not in found.asked
+
+
+def test_a_limit_cuts_a_long_list() -> None:
+    found = walk(
+        {"/": HOME, "/sitemap.xml": sitemap(*(f"/p{n}/" for n in range(30)))}, options=ListOptions(max_posts=10)
+    )
+    assert len(found.ids) == 10
+    assert "max_posts" in found.problems[0]
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=60))
+def test_an_id_leads_back_to_its_address(text: str) -> None:
+    for rules in ("none", "fc2", "hatena"):
+        paths = site_paths("b.example", None, rules)
+        for address in (f"{ORIGIN}/{text}", f"{ORIGIN}/entry/{quote(text, safe='/')}", f"/{text}"):
+            found = paths.post_at(address)
+            if found is not None:
+                path = paths.post_path(found)
+                assert path is not None
+                assert paths.post_at(ORIGIN + path) == found
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "javascript:alert(1)", "https://other.example/a/", "https://b.example@evil.example/a/", "https://u:p@b.example/a/",
+        "http://[::1", "mailto:a@b.example", "/wp-login.php", "/a.pdf", "/2020/01/", "/tag/x/", "#top", "", "/", "data:text/html,x",
+    ],
+)  # fmt: skip
+def test_any_other_address_is_no_post(address: str) -> None:
+    assert site_paths("b.example", None, "none").post_at(address) is None

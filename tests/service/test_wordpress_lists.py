@@ -1,0 +1,106 @@
+"""Lists in turn: a resumed run knows what the pages of an earlier process said."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from exporter.model.exchange import Response
+from exporter.model.kinds import Kind
+from exporter.service.interface import Page, PageFacts
+from exporter.service.wordpress_api import WordPressService
+from exporter.service.wordpress_lists import MAX_PAGES, ListsInTurn, told
+
+
+def facts(cursor: str | int, page: Page, new: int | None = None) -> PageFacts:
+    count = len(page.items)
+    return PageFacts(cursor, count, count if new is None else new, str(cursor), next=page.next)
+
+
+def answer(value: Any, total: int = 1, pages: int = 1) -> Response:
+    return Response(200, {"x-wp-total": str(total), "x-wp-totalpages": str(pages)}, json.dumps(value).encode())
+
+
+def test_a_resumed_run_knows_the_categories() -> None:
+    first = WordPressService().pages(Kind.ENTRY_LIST, "", ())
+    (cursor,) = first.wanted(4)
+    page = first.call(cursor).parse(answer([{"id": 1, "name": "A", "parent": 0}, {"id": 2, "name": "B", "parent": 1}]))
+    assert page.items == []
+    note = json.loads(json.dumps(page.next))
+
+    resumed = WordPressService().pages(Kind.ENTRY_LIST, "", ())
+    assert resumed.wanted(4) == [cursor]
+    resumed.accept(facts(cursor, Page([], next=note)))
+    (cursor,) = resumed.wanted(4)
+    item = resumed.call(cursor).parse(answer([{"id": 5, "type": "post", "categories": [2]}])).items[0]
+    assert item["category_paths"] == {"2": ["A", "B"]}
+
+
+def test_categories_in_a_circle_end() -> None:
+    service = WordPressService()
+    pages = service.pages(Kind.ENTRY_LIST, "", ())
+    (cursor,) = pages.wanted(0)
+    terms = [{"id": 1, "name": "A", "parent": 2}, {"id": 2, "name": "B", "parent": 1}]
+    pages.accept(facts(cursor, pages.call(cursor).parse(answer(terms))))
+    (cursor,) = pages.wanted(0)
+    item = pages.call(cursor).parse(answer([{"id": 5, "categories": [1, "x", None, 9]}])).items[0]
+    assert item["category_paths"] == {"1": ["B", "A"]}
+
+
+def lists(*names: str) -> ListsInTurn:
+    return ListsInTurn("the list", names, set(), lambda *_: None, lambda *_: [], lambda _: True)  # type: ignore[arg-type]
+
+
+def test_pages_are_read_ahead_only_in_one_list() -> None:
+    pages = lists("posts", "pages")
+    assert pages.wanted(8) == ["posts 1"]
+    pages.accept(facts("posts 1", Page([1] * 100, next=told(total=250, pages=3))))
+    assert pages.wanted(8) == ["posts 2", "posts 3"]
+    assert pages.wanted(8) == []
+    pages.accept(facts("posts 2", Page([1] * 100, next=told(total=250, pages=3))))
+    pages.accept(facts("posts 3", Page([1] * 50, next=told(total=250, pages=3))))
+    assert pages.wanted(8) == ["pages 1"]
+    pages.accept(facts("pages 1", Page([], next=told(total=0, pages=0))))
+    assert pages.complete
+    assert pages.doubts == []
+
+
+def test_totals_that_contradict_are_doubts() -> None:
+    pages = lists("posts")
+    pages.wanted(1)
+    pages.accept(facts("posts 1", Page([1] * 100, next=told(total=150, pages=2))))
+    pages.wanted(1)
+    pages.accept(facts("posts 2", Page([1] * 49, next=told(total=149, pages=2))))
+    assert pages.complete
+    assert len(pages.doubts) == 1
+    assert "149" in pages.doubts[0]
+
+
+def test_a_list_that_repeats_itself_ends() -> None:
+    pages = lists("posts")
+    for _ in range(10):
+        for cursor in pages.wanted(0):
+            number = int(str(cursor).split()[1])
+            page = Page([1] * 100, next=told(total=10**9, pages=10**7))
+            pages.accept(facts(cursor, page, new=100 if number == 1 else 0))
+    assert pages.finished
+    assert "nothing new" in pages.problems[0]
+
+
+def test_no_list_is_believed_to_have_millions_of_pages() -> None:
+    pages = lists("posts")
+    pages.accept(facts("posts 1", Page([1] * 100, next=told(total=10**9, pages=10**7))))
+    pages.accept(facts(f"posts {MAX_PAGES}", Page([1] * 100, next=told(total=10**9, pages=10**7))))
+    assert pages.finished
+    assert not pages.complete
+
+
+def test_a_page_that_fails_is_named_and_the_others_are_read() -> None:
+    pages = lists("posts", "pages")
+    pages.accept(facts("posts 1", Page([1] * 100, next=told(total=250, pages=3))))
+    pages.accept_failure("posts 2", "it answered 500", missing=False)
+    pages.accept(facts("posts 3", Page([1] * 50, next=told(total=250, pages=3))))
+    pages.accept_failure("pages 1", "it answered 500", missing=False)
+    assert pages.finished
+    assert not pages.complete
+    assert [each.split(":")[0] for each in pages.problems] == ["the list (posts), page 2", "the list (pages), page 1"]
