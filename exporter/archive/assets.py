@@ -372,6 +372,7 @@ class FileRow:
         orphan: whether no entry uses it.
         status: the HTTP status of the last answer.
         reason: why it is missing or doubtful.
+        alt: the text that replaces the picture, if its service states one.
     """
 
     held: FileState
@@ -388,6 +389,7 @@ class FileRow:
     orphan: bool = False
     status: int | None = None
     reason: str | None = None
+    alt: str | None = None
 
     @property
     def absent(self) -> bool:
@@ -423,14 +425,18 @@ def inventory(
         info = uploads[file_id]
         yield FileRow(
             FileState.UNREAD,
+            url=info.url or None,
             bytes=info.bytes,
             width=info.width,
             height=info.height,
             name=info.name,
             title=info.title,
+            alt=info.alt or None,
             files=(file_id,),
             orphan=True,
-            reason=message("its address is not known, or not asked for: see --file-url and --assets"),
+            reason=message("it is not asked for: see --assets")
+            if info.url
+            else message("its address is not known, or not asked for: see --file-url and --assets"),
         )
     for digest in sorted(stored.keys() - named):
         yield FileRow(FileState.NAMELESS, path=stored[digest].path, bytes=stored[digest].size, orphan=True)
@@ -454,6 +460,7 @@ def _row(asset: Asset, uploads: Mapping[str, Upload], stored: Mapping[str, Store
         height=asset.height,
         name=info.name if info else None,
         title=info.title if info else None,
+        alt=(info.alt or None) if info else None,
         files=files,
         entries=entries,
         orphan=not entries,

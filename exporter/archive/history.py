@@ -445,16 +445,18 @@ def _compare(
         data = reader.parsed.of(old)
         fields = tuple(FieldChange(name, value, ABSENT) for name, value in data.items())
         evidence = after.read().evidence if after is not None else None
-        return RecordChange(kind, record_id, Change.GONE, service.title(kind, data) or record_id, fields, evidence)
+        title = service.title(kind, data) or record_id
+        return RecordChange(kind, record_id, Change.GONE, title, fields, evidence, before=data)
     data = reader.parsed.of(new)
     title = service.title(kind, data) or record_id
     if old is None:
         fields = tuple(FieldChange(name, ABSENT, value) for name, value in data.items())
-        return RecordChange(kind, record_id, Change.NEW, title, fields)
+        return RecordChange(kind, record_id, Change.NEW, title, fields, after=data)
     if old.identity == new.identity:
         return None
-    fields = field_changes(reader.parsed.of(old), data) or (_rewritten(old, new),)
-    return RecordChange(kind, record_id, Change.CHANGED, title, fields)
+    former = reader.parsed.of(old)
+    fields = field_changes(former, data) or (_rewritten(old, new),)
+    return RecordChange(kind, record_id, Change.CHANGED, title, fields, before=former, after=data)
 
 
 def _rewritten(old: RecordLine, new: RecordLine) -> FieldChange:

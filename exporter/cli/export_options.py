@@ -71,6 +71,7 @@ _CHOICE: Final[dict[str, dict[str, Any]]] = {
     "--since": {"metavar": "DAY", "callback": _day, "help": message("Only entries of this day or later.")},
     "--until": {"metavar": "DAY", "callback": _day, "help": message("Only entries of this day or earlier.")},
     "--category": {"metavar": "NAME", "help": message("Only entries of this category.")},
+    "--tag": {"metavar": "NAME", "help": message("Only entries with this tag.")},
     "--only": {
         "type": click.Choice(["public", "private", "all"]), "default": "public", "show_default": True,
         "help": message("Which entries; an export puts others into OUT.NOT-PUBLIC."),
@@ -160,7 +161,7 @@ def check_options(form: str, given: Mapping[str, Any]) -> None:
             raise UsageError("{option} is for {known}, not for {form}; leave it out.", **named)
     if given["preset"] == Preset.OBSIDIAN and given["body"] == "html":
         raise UsageError(message("--preset obsidian is for bodies in Markdown; leave out --body html."))
-    chosen = {name: given[name] for name in ("at", "since", "until", "category")}
+    chosen = {name: given[name] for name in ("at", "since", "until", "category", "tag")}
     check_form(form, only=given["only"], all_as_draft=given["all_as_draft"], chosen=chosen)
     check_choice(given)
     _check_target(form, given["limits_of"])

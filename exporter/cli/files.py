@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = (
     "held", "url", "path", "bytes", "content_type", "width", "height", "name", "title", "files", "entries", "orphan",
-    "status", "reason",
+    "status", "reason", "alt",
 )  # fmt: skip
 _STATES = {
     "stored": message("stored"),

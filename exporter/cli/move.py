@@ -53,7 +53,8 @@ The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home
     "move",
     epilog=_EPILOG,
     help=message(
-        """Move the blog in the archive in DIR into the WordPress at URL: posts, comments, categories and pictures.
+        """Move the blog in the archive in DIR into the WordPress at URL: posts, pages, comments, categories,
+        tags and pictures.
 
         Run it again after an interruption: nothing is moved twice. It leaves alone everything that somebody
         changed or deleted there."""
@@ -165,7 +166,7 @@ def _compare(
 
 def _print(out: Output, moved: Moved) -> None:
     """Print what happened to the archive's records, and what changed in the new home."""
-    from exporter.move.outcome import Did
+    from exporter.move.outcome import Did, Thing
 
     for line in moved.report.lines(translated):
         out.say(shown(line))
@@ -173,6 +174,8 @@ def _print(out: Output, moved: Moved) -> None:
     heading = left(translated(message("new home")), 12)
     out.say(heading + "".join(right(translated(_WORDS[did]), 13) for did in Did))
     for thing, counts in outcome.counts.items():
+        if thing is Thing.TAG and not counts.total():
+            continue
         out.say(left(translated_by_text(thing), 12) + "".join(f"{counts[did]:>13,}" for did in Did))
     for (thing, did, why), keys in outcome.named.items():
         what, some = counted(len(keys), thing.noun), shown(_some(outcome.public_keys(thing, keys)))

@@ -239,6 +239,7 @@ _COUNTED: Final[dict[str, Callable[[int], Message]]] = {
     "hit": lambda n: message_n("{n:,} hit", "{n:,} hits", n),
     "post": lambda n: message_n("{n:,} post", "{n:,} posts", n),
     "category": lambda n: message_n("{n:,} category", "{n:,} categories", n),
+    "tag": lambda n: message_n("{n:,} tag", "{n:,} tags", n),
     "picture": lambda n: message_n("{n:,} picture", "{n:,} pictures", n),
     "list item": lambda n: message_n("{n:,} list item", "{n:,} list items", n),
     "user": lambda n: message_n("{n:,} user", "{n:,} users", n),

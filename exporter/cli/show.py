@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
@@ -14,18 +15,25 @@ from exporter.clock import for_people
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.message import listed, message
 from exporter.model.kinds import BY_NAME, Kind
+from exporter.model.labels import name_of
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import printable
 from exporter.translation import translated
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import tzinfo
 
     from exporter.archive.archive import Archive
     from exporter.archive.history import LastKnown, RecordVersion
+    from exporter.archive.state import State
+    from exporter.model.records import Raw
+    from exporter.service.interface import Records
 
 
+K = TypeVar("K")
+V = TypeVar("V")
 _KINDS = {**BY_NAME, **{str(kind): kind for kind in Kind}}
 _WORDS = {
     "entry": message("entry"),
@@ -102,11 +110,11 @@ def show_command(
         note = f"{kind} {record_id}, from version {stored.version} of {archive.info.blog_id}"
         out.raw(_page(archive, stored, note, settings))
     else:
-        _print(out, _WORDS.get(kind, kind), stored)
+        _print(out, _WORDS.get(kind, kind), stored, service_of(settings, archive.info.service))
         if stored.kind is Kind.ENTRIES:
             item = archive.record(Kind.ENTRY_LIST, record_id, version)
             if item is not None:
-                _print(out, message("list item"), item)
+                _print(out, message("list item"), item, service_of(settings, archive.info.service))
     return 0
 
 
@@ -139,8 +147,16 @@ def _page(archive: Archive, stored: RecordVersion, note: str, settings: Settings
 
     data, service = stored.data(), service_of(settings, archive.info.service)
     writer = BodyWriter(lambda _: None, f"https://{archive.info.blog_id}/", "en", alone=True)
-    title, bodies = service.title(stored.kind, data) or stored.record_id, service.bodies.get(stored.kind, ())
-    return record_page(title, note, data, bodies, lambda source: writer.html(source, ""))
+    title = service.title(stored.kind, data) or stored.record_id
+    return record_page(title, note, data, _texts(service, stored.kind, data), lambda source: writer.html(source, ""))
+
+
+def _texts(service: Records, kind: Kind, data: Raw) -> list[str]:
+    """Return the texts of a record as HTML, also of one whose texts are nested."""
+    from exporter.export.record_values import texts_of
+
+    named = [text for name in service.bodies.get(kind, ()) if isinstance(text := data.get(name), str)]
+    return named or texts_of(service, kind, data)
 
 
 def _markdown(archive: Archive, stored: RecordVersion, version: int, settings: Settings) -> bytes:
@@ -161,15 +177,39 @@ def _markdown(archive: Archive, stored: RecordVersion, version: int, settings: S
     return render_entry(post, comments).text.encode()
 
 
-def _print(out: Output, name: str, stored: RecordVersion) -> None:
+def _print(out: Output, name: str, stored: RecordVersion, service: Records) -> None:
+    """Print a record as sent; if its service states more than flags, after its values in words."""
     record_id = printable(stored.record_id)
     out.answer("{kind} {id}, from version {version}", kind=name, id=record_id, version=stored.version)
-    for field, value in stored.data().items():
-        text = value if isinstance(value, str) else lossless_json.canonical(value).decode("utf-8")
-        rows = [printable(row, len(row) + 1) for row in text.replace("\r\n", "\n").split("\n")]
-        out.answer(f"  {printable(field)}: {rows[0]}")
-        for row in rows[1:]:
-            out.answer(f"    {row}")
+    data = stored.data()
+    if any(isinstance(value, dict | list) for value in data.values()) and _print_values(
+        out, stored.kind, data, service
+    ):
+        out.answer(message("The record as sent:"))
+    for field, value in data.items():
+        _print_field(out, field, value if isinstance(value, str) else lossless_json.canonical(value).decode("utf-8"))
+
+
+def _print_values(out: Output, kind: Kind, data: Raw, service: Records) -> bool:
+    """Print the values of a record whose service states more than flags; return whether there are any."""
+    from exporter.export.record_values import value_reader
+    from exporter.html.diff import ATTRIBUTE_NAMES
+    from exporter.html.record_words import RecordWords
+
+    words = RecordWords(translated, lambda moment: moment.isoformat(" ", "seconds"))
+    read = value_reader(service, words, kind, data)
+    values = {} if read is None else read(data)
+    values.pop("email", None)
+    for attribute, text in values.items():
+        _print_field(out, translated(ATTRIBUTE_NAMES.get(attribute, attribute)), text)
+    return bool(values)
+
+
+def _print_field(out: Output, field: str, text: str) -> None:
+    rows = [printable(row, len(row) + 1) for row in text.replace("\r\n", "\n").split("\n")]
+    out.answer(f"  {printable(field)}: {rows[0]}")
+    for row in rows[1:]:
+        out.answer(f"    {row}")
 
 
 _INSPECT_EPILOG = """\b
@@ -199,7 +239,9 @@ def inspect_command(*, out: Output, archive: Archive, settings: Settings, at: st
     version = archive.version_at(at, settings.timezone)
     state, service = archive.state(version), service_of(settings, archive.info.service)
     try:
-        if out.as_json:
+        if _inspect_stated(out, archive, version, state, service):
+            pass
+        elif out.as_json:
             out.document(
                 {
                     "archive": str(archive.path.resolve()),
@@ -218,3 +260,59 @@ def inspect_command(*, out: Output, archive: Archive, settings: Settings, at: st
     finally:
         state.close()
     return 0
+
+
+_SAMPLES: Final = 3
+_SAMPLE_CHARACTERS: Final = 40
+
+
+def _inspect_stated(out: Output, archive: Archive, version: int, state: State, service: Records) -> bool:
+    """Show how many entries and comments each audience and status has; return whether the service states these."""
+    posts = (service.post(raw) for _, raw in state.scan(Kind.ENTRIES))
+    entries = _counted((post.kind, post.audience, post.title or post.id) for post in posts)
+    said = (service.comment(raw) for _, raw in state.scan(Kind.COMMENTS))
+    comments = _counted((comment.kind, comment.status, comment.text or comment.id) for comment in said)
+    if all(name is None for _, name in [*entries, *comments]):
+        return False
+    out.document(
+        {
+            "archive": str(archive.path.resolve()),
+            "blog_id": archive.info.blog_id,
+            "version": version,
+            "entries": [
+                {"kind": str(kind), "audience": name and str(name), "count": n, "samples": samples}
+                for (kind, name), (n, samples) in entries.items()
+            ],
+            "comments": [
+                {"kind": str(kind), "status": name and str(name), "count": n, "samples": samples}
+                for (kind, name), (n, samples) in comments.items()
+            ],
+        }
+    )
+    out.answer(message("Entries"))
+    for (kind, audience), (n, samples) in entries.items():
+        _print_count(out, n, name_of(kind), message("not stated") if audience is None else name_of(audience), samples)
+    out.answer(message("Comments"))
+    for (about, status), (n, samples) in comments.items():
+        _print_count(out, n, name_of(about), message("not stated") if status is None else name_of(status), samples)
+    undeclared = service.flag_hint and any(audience is None for _, audience in entries)
+    stated = message("The service states who may see each entry and comment, so you need not declare it.")
+    out.say(service.flag_hint if undeclared else stated)
+    return True
+
+
+def _counted(found: Iterable[tuple[K, V, str]]) -> dict[tuple[K, V], tuple[int, list[str]]]:
+    """Return the number of each pair and some samples, the most frequent pair first."""
+    from exporter.html.text import collapse
+
+    counts: Counter[tuple[K, V]] = Counter()
+    samples: defaultdict[tuple[K, V], list[str]] = defaultdict(list)
+    for kind, name, sample in found:
+        counts[kind, name] += 1
+        if len(samples[kind, name]) < _SAMPLES:
+            samples[kind, name].append(collapse(sample[: 4 * _SAMPLE_CHARACTERS])[:_SAMPLE_CHARACTERS])
+    return {pair: (n, samples[pair]) for pair, n in counts.most_common()}
+
+
+def _print_count(out: Output, n: int, kind: str, name: str, samples: list[str]) -> None:
+    out.answer(f"{n:>9,}  {translated(kind)}  {translated(name)}  {printable(' / '.join(samples), 200)}")

@@ -25,10 +25,12 @@ from exporter.text import left, printable
 from exporter.translation import current_language, translated
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from datetime import tzinfo
 
     from exporter.archive.archive import Archive
     from exporter.archive.history import Revision
+    from exporter.model.changes import RecordChange
     from exporter.service.interface import Records
 
 
@@ -114,11 +116,6 @@ def diff_command(
     before, after = _ends(archive, settings, a, b)
     service = service_of(settings, archive.info.service)
 
-    def name(kind: Kind, field: str) -> str:
-        from exporter.html.diff import field_name
-
-        return translated(field_name(service.attributes.get(kind, {}), field))
-
     if page is not None:
         from exporter.archive import atomic
         from exporter.html.pages import diff_page
@@ -126,11 +123,10 @@ def diff_command(
         require_new_file(page, force=force)
         first, last = (translated(_version_text(archive, number, settings)) for number in (before, after))
         data = diff_page(
-            archive.diff(before, after, service),
+            _in_words(archive.diff(before, after, service), service),
             blog_id=archive.info.blog_id,
             before=first,
             after=last,
-            names=name,
             kinds=KIND_NAMES,
             language=current_language(),
             say=translated,
@@ -139,8 +135,8 @@ def diff_command(
             atomic.write_file(page, data)
         out.say("Written to {path}.", path=page)
     if out.as_json:
-        changes = archive.diff(before, after, service)
-        out.document({"from": before, "to": after, "changes": [change.document() for change in changes]})
+        found = archive.diff(before, after, service)
+        out.document({"from": before, "to": after, "changes": [change.document() for change in found]})
     elif stat:
         _stat(out, archive, before, after, service)
     elif page is None:
@@ -148,9 +144,25 @@ def diff_command(
 
         colour = sys.stdout.isatty()
         kinds = {kind: translated(text) for kind, text in RECORD_NAMES.items()}
-        for line in diff_text(archive.diff(before, after, service), colour=colour, names=name, kinds=kinds):
+        changes = _in_words(archive.diff(before, after, service), service)
+        for line in diff_text(changes, colour=colour, kinds=kinds):
             out.answer(line, colour=colour)
     return 0
+
+
+def _in_words(changes: Iterable[RecordChange], service: Records) -> Iterator[RecordChange]:
+    """Yield changes with names for people; those of nested records also with values for people, instead of JSON."""
+    from exporter.export.record_values import value_reader
+    from exporter.html.diff import field_name
+    from exporter.html.record_words import RecordWords, in_words
+
+    words = RecordWords(translated, lambda moment: moment.isoformat(" ", "seconds"))
+    return in_words(
+        changes,
+        lambda change: value_reader(service, words, change.kind, change.before, change.after),
+        words,
+        lambda kind, field: translated(field_name(service.attributes.get(kind, {}), field)),
+    )
 
 
 def _version_text(archive: Archive, number: int, settings: Settings) -> str:

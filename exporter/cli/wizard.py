@@ -35,11 +35,11 @@ from exporter.settings import Settings, option_name
 from exporter.translation import translated
 
 _REPEATED: Final = (
-    "limits_of", "only", "media_base_url", "new_url", "title", "at", "since", "until", "category", "all_as_draft",
-    "media_folder", "vertical", "by_year", "preset", "comments",
+    "limits_of", "only", "media_base_url", "new_url", "title", "at", "since", "until", "category", "tag",
+    "all_as_draft", "media_folder", "vertical", "by_year", "preset", "comments",
 )  # fmt: skip
 """The values of options that the same export needs again."""
-_CHOSEN: Final = ("only", "at", "since", "until", "category", "all_as_draft")
+_CHOSEN: Final = ("only", "at", "since", "until", "category", "tag", "all_as_draft")
 """The options, shared with other commands, that choose a part of the blog."""
 _COMMENTS: Final = {
     Comments.BODY: message("Show them below the entries"),

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote
 
-from exporter.compare.posts import OldComment, OldPost, Picture, ShownAs
+from exporter.compare.posts import OldComment, OldPost, Picture, ShownAs, StatedParts
 from exporter.compare.texts import body_letters, body_pieces, letters, only_words, word_letters
-from exporter.export.importer_rules import nicename
-from exporter.export.media import Media, new_address
-from exporter.export.names import UniqueNames, file_name, slug, wordpress_name
+from exporter.export.comment_order import threaded
+from exporter.export.importer_rules import commenter, nicename
+from exporter.export.media import Media, PostPicture, new_address
+from exporter.export.names import UniqueNames, address_name, file_name, slug, wordpress_name
 from exporter.export.post_html import comment_html
 from exporter.export.posts import ExportPost, PostComment, Posts
+from exporter.export.report import Report
 from exporter.html.embedded import Use, embedded
 from exporter.html.text import collapse
 from exporter.html.tree import Element, TooComplex, parse, tag_set
+from exporter.model.records import Audience, CommentStatus, PostKind
+from exporter.move.plan import is_wide
+from exporter.move.terms import paths_of, tags_of
 
 _TITLE_BYTES: Final = 150
 _MAY_PLAY: Final = re.compile(r"<(?:iframe|video|audio|object|embed)\b", re.IGNORECASE)
@@ -33,6 +38,8 @@ def old_posts(posts: Posts, *, asked: bool, hidden_comments: bool = False) -> It
     for post in posts:
         entry = post.record
         pictures, unknown = _pictures(post, media)
+        parents = {each.comment.comment.id: each.parent for each in threaded(post.comments)}
+        stated, lost = _stated(post, media, drafts=posts.options.declared.all_as_draft)
         bodies = tuple(filter(None, (entry.body, entry.more)))
         pieces = [piece for body in bodies for piece in body_pieces(body)]
         yield OldPost(
@@ -41,17 +48,54 @@ def old_posts(posts: Posts, *, asked: bool, hidden_comments: bool = False) -> It
             when=None if entry.date is None else post.when,
             status=ShownAs(post.status),
             asked=asked,
-            slugs=tuple(dict.fromkeys(_slugs(posts, post, [names.fit(entry.slug, post.id) for names in spellings]))),
+            slugs=tuple(
+                dict.fromkeys(_slugs(posts, post, [names.fit(address_name(entry), post.id) for names in spellings]))
+            ),
             category=post.category,
             texts=tuple(piece.letters for piece in pieces),
             pictures=pictures,
-            comments=tuple(_comment(each, hidden_comments) for each in post.comments),
+            comments=tuple(_comment(each, hidden_comments, parents) for each in post.comments),
             letters=letters("".join(map(body_letters, bodies))),  # one dash may end one part and begin the other
-            unknown_pictures=unknown,
+            unknown_pictures=unknown + lost,
             players=tuple(players("".join(bodies)) or ()),
             starts=tuple(piece.starts for piece in pieces),
             own_links=tuple(_own_links(bodies, media)),
+            stated=stated,
         )
+
+
+_AUDIENCES: Final = {
+    Audience.PUBLIC: ShownAs.PUBLISH,
+    Audience.PRIVATE: ShownAs.PRIVATE,
+    Audience.DRAFT: ShownAs.DRAFT,
+    Audience.SCHEDULED: ShownAs.SCHEDULED,
+    Audience.MEMBERS: ShownAs.PRIVATE,
+    Audience.PASSWORD: ShownAs.PRIVATE,
+}
+
+
+def _stated(post: ExportPost, media: Media, *, drafts: bool) -> tuple[StatedParts | None, bool]:
+    """Return the parts that only some services state, and whether the archive lacks the featured picture."""
+    entry = post.record
+    if not is_wide(entry):
+        return None, False
+    found = media.find(entry.featured) if entry.featured else None
+    featured = None if found is None else _picture(found)
+    status = None if entry.audience is None or drafts else _AUDIENCES[entry.audience]
+    return (
+        StatedParts(
+            # An export makes a draft of a public entry without a date, or with a later one.
+            audience=ShownAs(post.status) if status is ShownAs.PUBLISH else status,
+            categories=paths_of(post),
+            tags=tags_of(post),
+            author=collapse(entry.author),
+            page=entry.kind is PostKind.PAGE,
+            excerpt=body_letters(entry.excerpt),
+            featured=featured,
+            permalink=entry.permalink if post.public else "",
+        ),
+        bool(entry.featured) and featured is None,
+    )
 
 
 def in_words(old: OldPost) -> OldPost:
@@ -61,6 +105,8 @@ def in_words(old: OldPost) -> OldPost:
         for each in old.comments
     )
     texts = tuple(filter(None, map(only_words, old.texts)))
+    if old.stated is not None:
+        old = replace(old, stated=replace(old.stated, excerpt=only_words(old.stated.excerpt)))
     return replace(
         old, texts=texts, starts=(None,) * len(texts), letters=only_words(old.letters), comments=tuple(comments)
     )
@@ -105,24 +151,29 @@ def _pictures(post: ExportPost, media: Media) -> tuple[tuple[Picture, ...], int]
     unknown: set[str] = set()
     for body in (post.record.body, post.record.more):
         for address in shown_pictures(body):
-            picture = media.find(address)
-            asset = None if picture is None else picture.asset
-            if picture is None or asset is None or asset.sha256 is None:
+            held = media.find(address)
+            picture = None if held is None else _picture(held)
+            if picture is None:
                 unknown.add(address)
             else:
-                found[asset.url] = Picture(
-                    asset.url, asset.sha256, asset.width, asset.height, picture.name.lower(), picture.source or ""
-                )
+                found[picture.address] = picture
     return tuple(found.values()), len(unknown)
+
+
+def _picture(held: PostPicture) -> Picture | None:
+    asset = held.asset
+    if asset.sha256 is None:
+        return None
+    return Picture(asset.url, asset.sha256, asset.width, asset.height, held.name.lower(), held.source or "")
 
 
 def _slugs(posts: Posts, post: ExportPost, imported: list[str]) -> Iterator[str]:
     """Yield the names in addresses that exports give an entry, in the form of :func:`slug_of`."""
     entry = post.record
     yield from map(slug_of, imported)
-    if entry.slug:
-        yield slug_of(nicename(entry.slug))
-        yield slug_of(entry.slug)
+    if name := address_name(entry):
+        yield slug_of(nicename(name))
+        yield slug_of(name)
     yield slug_of(slug(post.title, _TITLE_BYTES) or f"entry-{post.id}")
     file = file_name(entry.date, post.title, post.id).removesuffix(".md")
     yield slug_of(file)
@@ -144,8 +195,9 @@ def slug_of(address: str) -> str:
     return last.lower()
 
 
-def _comment(found: PostComment, hidden_comments: bool) -> OldComment:
+def _comment(found: PostComment, hidden_comments: bool, parents: Mapping[str, str]) -> OldComment:
     comment = found.comment
+    is_stated = comment.status is not None
     days = {found.when.date()} | (set() if comment.date is None else {comment.date.date()})
     return OldComment(
         name=word_letters(comment.name),
@@ -154,4 +206,10 @@ def _comment(found: PostComment, hidden_comments: bool) -> OldComment:
         days=frozenset(days) if comment.date is not None else frozenset(),
         visible=found.visible,
         asked=found.visible or hidden_comments,
+        id=comment.id if is_stated else "",
+        parent=parents.get(comment.id, ""),
+        moment=found.when if is_stated and comment.has_time and comment.date is not None else None,
+        kind=comment.kind,
+        spam=comment.status is CommentStatus.SPAM if is_stated else None,
+        url=commenter(comment, Report())[1] if is_stated else None,
     )

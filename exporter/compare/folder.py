@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from html import unescape
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
@@ -21,6 +23,8 @@ _MARKDOWN: Final = frozenset({".md", ".markdown"})
 _ROOT: Final = "https://folder.invalid/"
 """Stands for the folder in addresses; no such host can exist (RFC 6761, section 6.4)."""
 _PAGES_READ: Final = 200_000
+_ALIAS_BYTES: Final = 4096
+_REFRESH: Final = re.compile(r"<meta[^>]*http-equiv=[\"']?refresh[^>]*url=([^\"'>\s]+)", re.IGNORECASE)
 _FILE_BYTES: Final = 32 * 1024 * 1024
 _ROOTS: Final = ("", "static", "content", "public", "source", "src", "drafts", "_drafts")
 """Folders that generators serve as a site's root, and those in which an export has drafts."""
@@ -70,6 +74,18 @@ class FolderHome:
     ) -> Mapping[str, PictureFacts]:
         """Return the facts of pictures in the folder."""
         return {address: self._picture(address, held) for address in dict.fromkeys(addresses)}
+
+    async def follow(self, addresses: Sequence[str]) -> Mapping[str, str]:
+        """Return the targets of pages that only lead to another one, at the paths of old addresses."""
+        found: dict[str, str] = {}
+        root = self._root.resolve()
+        for address in dict.fromkeys(addresses):
+            relative = unquote(urlsplit(address).path).strip("/")
+            for path in (root / relative / "index.html", root / relative):
+                target = _leads_to(path, root)
+                if target:
+                    found[address] = target
+        return found
 
     def _files(self) -> Iterator[Path]:
         count = 0
@@ -126,6 +142,18 @@ class FolderHome:
             if path.is_relative_to(root) and path.is_file():
                 return _read_picture(path, held)
         return PictureFacts(gone=message("there is no such file"))
+
+
+def _leads_to(path: Path, root: Path) -> str:
+    """Return the address to which a page sends its readers at once; empty for any other file."""
+    try:
+        path = path.resolve()
+        if not path.is_relative_to(root) or not path.is_file() or path.stat().st_size > _ALIAS_BYTES:
+            return ""
+        found = _REFRESH.search(path.read_bytes().decode("utf-8", "replace"))
+    except (OSError, ValueError):
+        return ""
+    return "" if found is None else unescape(found[1])
 
 
 def _read_picture(path: Path, held: Container[str]) -> PictureFacts:

@@ -63,6 +63,7 @@ _SIGNS: Final = re.compile(
     r"\{(?:attach|filename|static)\}|\{% (?:end)?raw %\}|\{\{ \"([^\"\n]*)\"(?: \| relative_url)? \}\}"
 )
 """What exports for Pelican and Jekyll write around addresses and texts."""
+_ALIASES: Final = ("aliases", "redirect_from", "old_paths")
 _DATES: Final = ("date", "pubdate", "published", "published_at", "created")
 
 
@@ -262,7 +263,12 @@ def read_markdown(text: str, path: str, address: str) -> NewPost:
     for found in _HTML_ADDRESS.finditer(body):
         (linked if found[1].lower() == "a" else shown).append(found[2])
     words = only_words(_markdown_letters(body))
-    names = [*_texts(facts.get("categories")), *_texts(facts.get("category")), *_texts(facts.get("tags"))]
+    tags = _texts(facts.get("tags"))
+    names = [*_texts(facts.get("categories")), *_texts(facts.get("category")), *tags]
+    more = facts.get("params")
+    authors = [*_texts(facts.get("author")), *(_texts(more.get("author")) if isinstance(more, Mapping) else [])]
+    excerpts = [*_texts(facts.get("summary")), *_texts(facts.get("excerpt"))]
+    aliases = (absolute(each, address) for name in _ALIASES for each in _texts(facts.get(name)))
     return NewPost(
         key=path,
         titles=tuple(_texts(facts.get("title"))),
@@ -277,6 +283,11 @@ def read_markdown(text: str, path: str, address: str) -> NewPost:
         comments=None,
         page=words,
         addresses=(address,),
+        tags=tuple(tags) if "tags" in facts else None,
+        author=next(iter(authors), None),
+        is_page=True if "page" in {facts.get("type"), facts.get("layout")} else None,
+        excerpt=only_words(body_letters(excerpts[0])) if excerpts else None,
+        aliases=tuple(filter(None, aliases)),
     )
 
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol, Self
 
 from exporter.message import Message, message
+from exporter.model.records import CommentKind
 
 
 class _Worded(StrEnum):
@@ -32,6 +33,12 @@ class Aspect(_Worded):
     STATUS = "status", message("status")
     SLUG = "slug", message("slug")
     CATEGORY = "category", message("category")
+    TAGS = "tags", message("tags")
+    AUTHOR = "author", message("author")
+    KIND = "kind", message("post or page")
+    EXCERPT = "excerpt", message("excerpt")
+    FEATURED = "featured_picture", message("featured picture")
+    ADDRESS = "old_address", message("old address")
     PICTURES = "pictures", message("pictures")
     LINKS = "links", message("links")
     COMMENTS = "comments", message("comments")
@@ -53,6 +60,12 @@ class Fault(_Worded):
     STATUS = "status", message("different visibility")
     SLUG = "slug", message("different slug")
     CATEGORY = "category", message("different category")
+    TAGS = "tags", message("different tags")
+    AUTHOR = "author", message("different author")
+    KIND = "kind", message("a page as a post, or a post as a page")
+    EXCERPT = "excerpt", message("different excerpt")
+    FEATURED = "featured_picture", message("different featured picture")
+    ADDRESS = "old_address", message("old address does not lead to the post")
     PICTURE_MISSING = "picture_missing", message("pictures missing")
     """The post does not show a picture, or its address has none."""
     PICTURE_CHANGED = "picture_changed", message("different pictures")
@@ -71,6 +84,8 @@ class Fault(_Worded):
     COMMENT_DUPLICATE = "comment_duplicate", message("duplicate comments")
     COMMENT_SHOWN = "comment_shown", message("hidden comments shown")
     """The comment is hidden in the archive and shown in the new home."""
+    COMMENT_PARENT = "comment_parent", message("comments that answer another one")
+    """The comment answers another comment than in the archive, or none."""
 
 
 class Difference(NamedTuple):
@@ -89,6 +104,8 @@ class ShownAs(StrEnum):
     PRIVATE = "private"
     PASSWORD = "password"  # noqa: S105 - the word, not a secret
     """Listed, with its text behind a password."""
+    SCHEDULED = "scheduled"
+    """Public from its date on."""
 
 
 class When(NamedTuple):
@@ -130,10 +147,17 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class OldComment:
-    """A comment of the archive, with the writer's name, the title and the text as letters.
+    """An archived comment, with the writer's name, the title and the text as letters.
 
-    ``days`` are its possible dates: its own, and the one that exports give a comment without a time. ``asked`` says
-    whether the user asked to move it, even as a hidden comment.
+    Attributes:
+        days: its possible dates: its own, and the one that exports give a comment without a time.
+        asked: whether the user asked to move it, even as a hidden comment.
+        id: its id, by which others name it as their ``parent``.
+        parent: the id of the comment that it answers; empty if it answers the entry.
+        moment: when it was written, if its service states the time and more than a flag; else ``None``.
+        kind: a comment, or a notice of another site.
+        spam: whether its service calls it spam; ``None`` if it states no status.
+        url: the address of its writer; ``None`` if its service states no status.
     """
 
     name: str
@@ -142,11 +166,42 @@ class OldComment:
     days: frozenset[date]
     visible: bool
     asked: bool
+    id: str = ""
+    parent: str = ""
+    moment: datetime | None = None
+    kind: CommentKind = CommentKind.COMMENT
+    spam: bool | None = None
+    url: str | None = None
 
     @property
     def letters(self) -> str:
         """The text in the form of exports, whose first line is the title."""
         return self.title + self.text
+
+
+@dataclass(frozen=True, slots=True)
+class StatedParts:
+    """The parts of an entry that only some services state.
+
+    Attributes:
+        audience: who may see it; ``None`` if every entry becomes a draft.
+        categories: its categories, each after the names of those above it.
+        tags: its tags.
+        author: the name of its author.
+        page: whether it is a page.
+        excerpt: its excerpt as letters.
+        featured: its featured picture, if the archive has it.
+        permalink: the address that it had.
+    """
+
+    audience: ShownAs | None = None
+    categories: tuple[tuple[str, ...], ...] = ()
+    tags: tuple[str, ...] = ()
+    author: str = ""
+    page: bool = False
+    excerpt: str = ""
+    featured: Picture | None = None
+    permalink: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +225,7 @@ class OldPost:
         players: the unchanged addresses of the videos, sounds and other players that it embeds.
         starts: for each of ``texts``, the beginnings of its lines, see :class:`~exporter.compare.texts.Lettered`.
         own_links: the ids of the posts that it links to.
+        stated: the parts that only some services state; ``None`` for other services.
     """
 
     id: str
@@ -187,16 +243,31 @@ class OldPost:
     players: tuple[str, ...] = ()
     starts: tuple[frozenset[int] | None, ...] = ()
     own_links: tuple[str, ...] = ()
+    stated: StatedParts | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NewComment:
-    """A comment of a new home; ``held`` means that it is hidden."""
+    """A comment of a new home.
+
+    Attributes:
+        held: whether it is hidden.
+        id: its number there; empty if the home does not say, like all that follows.
+        parent: the number of the comment that it answers; empty for none, ``None`` if the home does not say.
+        kind: the home's word for its kind.
+        spam: whether it is held as spam.
+        url: the address of its writer.
+    """
 
     name: str
     letters: str
     when: When | None
     held: bool = False
+    id: str = ""
+    parent: str | None = None
+    kind: str = ""
+    spam: bool = False
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +291,14 @@ class NewPost:
         players: the number of videos, sounds and other players it embeds; ``None`` if unknown.
         starts: the beginnings of the lines in ``letters``; ``None`` if unknown.
         addresses: the addresses that lead to it.
+        categories: its categories, each after the names of those above it; ``None`` if the home does not say, like all
+            that follows.
+        tags: its tags.
+        author: the name of its author.
+        is_page: whether it is a page.
+        excerpt: its excerpt as letters.
+        featured: the address of its featured picture; empty for none.
+        aliases: addresses that redirect to it.
     """
 
     key: str
@@ -238,6 +317,13 @@ class NewPost:
     players: int | None = None
     starts: frozenset[int] | None = None
     addresses: tuple[str, ...] = ()
+    categories: tuple[tuple[str, ...], ...] | None = None
+    tags: tuple[str, ...] | None = None
+    author: str | None = None
+    is_page: bool | None = None
+    excerpt: str | None = None
+    featured: str | None = None
+    aliases: tuple[str, ...] = ()
 
 
 class PictureLook(NamedTuple):
@@ -302,7 +388,9 @@ class HomeState:
         partial: why some posts may not have been found; empty if all were.
         host: its own host, which never counts as an old host; empty for a folder.
         words: whether texts have letters, digits and symbols only, see :func:`~exporter.compare.texts.only_words`.
-        categories: all its categories if everybody can see them; else ``None``.
+        categories: all its categories and tags if everybody can see them; else ``None``.
+        authors: the names of all its users; ``None`` if it does not say.
+        exact: whether it tells private posts, drafts and scheduled posts apart.
     """
 
     kind: str
@@ -313,6 +401,8 @@ class HomeState:
     host: str = ""
     words: bool = False
     categories: Sequence[str] | None = None
+    authors: Sequence[str] | None = None
+    exact: bool = False
 
 
 class Home(Protocol):
@@ -330,6 +420,12 @@ class Home(Protocol):
         self, addresses: Sequence[str], held: Container[str] = frozenset()
     ) -> Mapping[str, PictureFacts]:
         """Return the facts of pictures; a failed request is a result here."""
+
+    async def follow(self, addresses: Sequence[str]) -> Mapping[str, str]:
+        """Return the targets of the old blog's addresses if their paths are requested from this home.
+
+        The target is empty if the home has nothing there. An address without a known target is left out.
+        """
 
 
 @dataclass(frozen=True, slots=True)

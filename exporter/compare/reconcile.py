@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
-from typing import Final, NamedTuple
+from datetime import datetime, timedelta
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from exporter.compare.archived import slug_of
+from exporter.compare.comments import compare_comments, find_comments, notices_as_comments
 from exporter.compare.matching import Matches
 from exporter.compare.pictures import compare_pictures
 from exporter.compare.posts import (
@@ -19,20 +20,19 @@ from exporter.compare.posts import (
     Difference,
     Fault,
     HomeState,
-    NewComment,
     NewPost,
-    OldComment,
     OldPost,
     PictureFacts,
     Scope,
     ShownAs,
     Unchecked,
     When,
-    day_of,
 )
-from exporter.compare.texts import first_difference, likeness, same_words, sketch, word_letters
+from exporter.compare.stated import StatedComparison
+from exporter.compare.texts import first_difference, same_words, word_letters
 from exporter.html.links import host_of
 from exporter.message import message
+from exporter.model.records import CommentKind
 
 _TIME_TOLERANCE: Final = timedelta(minutes=2)
 """Exports shift posts with equal titles and times by seconds."""
@@ -47,9 +47,6 @@ _UNIQUE_LETTERS: Final = 6
 
 
 _INDEX: Final = re.compile(r"(?:^|/)index\.(?:html?|md)$|\.(?:html?|md)$")
-_MIN_SIMILARITY: Final = 0.5
-_MAX_COMPARED_COMMENTS: Final = 200
-"""Comments of a post that are compared pairwise by their likeness, after those with something in common are matched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +92,12 @@ class Comparison:
 
 
 def reconcile(
-    olds: Sequence[OldPost], home: HomeState, matches: Matches, facts: Mapping[str, PictureFacts], scope: Scope
+    olds: Sequence[OldPost],
+    home: HomeState,
+    matches: Matches,
+    facts: Mapping[str, PictureFacts],
+    scope: Scope,
+    followed: Mapping[str, str] | None = None,
 ) -> Comparison:
     """Compare every pair of posts, and list the posts without a partner.
 
@@ -105,8 +107,9 @@ def reconcile(
         matches: the pairs.
         facts: the new home's pictures by address.
         scope: the parts to compare.
+        followed: the targets of old addresses, see :meth:`~exporter.compare.posts.Home.follow`.
     """
-    comparing = _Comparing(olds, home, matches, facts, scope)
+    comparing = _Comparing(olds, home, matches, facts, scope, followed or {})
     results, not_asked = comparing.results()
     extra = [home.posts[new] for new in matches.extra if home.posts[new].article and Aspect.EXTRA in scope.aspects]
     return Comparison(results, extra, not_asked, comparing.later_comments, [*home.unchecked, *comparing.unchecked()])
@@ -125,6 +128,7 @@ class _Comparing:
     _matches: Matches
     _facts: Mapping[str, PictureFacts]
     _scope: Scope
+    _followed: Mapping[str, str]
     later_comments: int = 0
 
     def __post_init__(self) -> None:
@@ -138,6 +142,7 @@ class _Comparing:
             old.id: [place_of_page(each) for each in new.addresses] for old, new in pairs if old.asked and new.addresses
         }
         self._shows_comments = _shows_comments(pairs)
+        self._stated = StatedComparison(self._home, self._facts, self._followed, self._scope, place_of_page, leads_to)
 
     def results(self) -> tuple[list[PostResult], int]:
         """Return the results, and the number of entries without one because they were not to be moved."""
@@ -176,10 +181,9 @@ class _Comparing:
             )
 
     def _pair(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
-        public = new.status in {ShownAs.PUBLISH, ShownAs.PASSWORD}
-        fits = new.status is ShownAs.PUBLISH if old.status is ShownAs.PUBLISH else not public
-        if not fits:
-            yield Difference(Fault.STATUS, str(old.status), str(new.status))
+        if not self._is_as_visible(old, new):
+            before = old.status if old.stated is None else old.stated.audience or old.status
+            yield Difference(Fault.STATUS, str(before), str(new.status))
         if not old.asked:
             return
         for aspect, compare in (
@@ -190,6 +194,24 @@ class _Comparing:
         ):  # fmt: skip
             if aspect in self._scope.aspects:
                 yield from compare(old, new)
+        for found in self._stated.compare(old, new):
+            if isinstance(found, Unchecked):
+                self._skip(found.aspect, found.why, found.count, asked=found.asked)
+            else:
+                yield found
+
+    def _is_as_visible(self, old: OldPost, new: NewPost) -> bool:
+        """Return whether the right people see a post, as far as the new home tells these apart."""
+        public = new.status in {ShownAs.PUBLISH, ShownAs.PASSWORD}
+        wanted = None if old.stated is None else old.stated.audience
+        if old.status is ShownAs.PUBLISH:
+            return new.status is ShownAs.PUBLISH
+        if wanted is ShownAs.SCHEDULED and self._home.exact:
+            # WordPress publishes it at its date, and no post before its date.
+            return new.status in {ShownAs.SCHEDULED, ShownAs.DRAFT, ShownAs.PUBLISH}
+        if wanted is None or not self._home.exact or not old.asked:
+            return not public
+        return new.status is wanted
 
     def _skip(self, aspect: Aspect, why: str, count: int = 1, *, asked: bool = True) -> None:
         if count:
@@ -251,7 +273,7 @@ class _Comparing:
             yield Difference(Fault.SLUG, next(iter(old.slugs), ""), new.slug)
 
     def _category(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
-        if not old.category:
+        if not old.category or old.stated is not None:
             return
         if new.names is None:
             self._skip(Aspect.CATEGORY, message("the new home does not show them"))
@@ -309,9 +331,18 @@ class _Comparing:
 
     def _comments(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if new.comments is not None:
-            unseen = [each for each in old.comments if each.asked and not each.visible] if self._home.withheld else []
-            self._skip(Aspect.HELD_BACK, self._home.withheld, len(unseen))
-            olds = [replace(each, asked=each.visible) if self._home.withheld else each for each in old.comments]
+            olds = old.comments
+            if self._home.withheld:  # WordPress shows strangers no hidden comments, trackbacks and pingbacks
+                listed = [each.visible and each.kind is CommentKind.COMMENT for each in olds]
+                hidden = sum(each.asked and not seen for each, seen in zip(olds, listed, strict=True))
+                self._skip(Aspect.HELD_BACK, self._home.withheld, hidden)
+                olds = tuple(replace(each, asked=seen) for each, seen in zip(olds, listed, strict=True))
+            self._skip(
+                Aspect.COMMENTS,
+                message("they are trackbacks and pingbacks, of which WordPress' API makes comments only"),
+                notices_as_comments(olds, new.comments),
+                asked=False,
+            )
             found = compare_comments(olds, new.comments)
             self.later_comments += found.extra
             yield from found.differences
@@ -354,100 +385,6 @@ def _shows_comments(pairs: Sequence[tuple[OldPost, NewPost]]) -> bool:
         if new.comments is None
         for comment in old.comments
     )
-
-
-class ComparedComments(NamedTuple):
-    """The differences, and the number of comments in the new home that the archive does not have."""
-
-    differences: list[Difference]
-    extra: int
-
-
-def compare_comments(olds: Sequence[OldComment], news: Sequence[NewComment]) -> ComparedComments:
-    """Match comments by writer, text and day, the surest matches first, and compare them.
-
-    A comment that differs from an old one only in its writer's name, its day or a part of its text is the old one,
-    changed. A second copy of a comment is a duplicate. Any other comment was written later.
-    """
-    pairs = _assign(olds, news)
-    differences: list[Difference] = []
-    for old, comment in enumerate(olds):
-        if old in pairs:
-            differences += _compare_comment(comment, news[pairs[old]])
-        elif comment.asked:
-            differences.append(Difference(Fault.COMMENT_MISSING, _comment_text(comment.name, comment.letters)))
-    known = {(comment.name, comment.letters) for comment in olds}
-    taken = set(pairs.values())
-    rest = [comment for new, comment in enumerate(news) if new not in taken]
-    twice = [comment for comment in rest if (comment.name, comment.letters) in known]
-    differences += [Difference(Fault.COMMENT_DUPLICATE, _comment_text(each.name, each.letters)) for each in twice]
-    return ComparedComments(differences, len(rest) - len(twice))
-
-
-def find_comments(olds: Sequence[OldComment], page: str) -> list[Difference]:
-    """Find comments on a page of which only the letters are known: the page has a comment's text and its name."""
-    differences = []
-    for comment in olds:
-        there = all(part in page for part in (comment.name, comment.title, comment.text))
-        if comment.visible and not there:
-            differences.append(Difference(Fault.COMMENT_MISSING, _comment_text(comment.name, comment.letters)))
-        elif there and not comment.visible and comment.letters:
-            differences.append(Difference(Fault.COMMENT_SHOWN, _comment_text(comment.name, comment.letters)))
-    return differences
-
-
-def _assign(olds: Sequence[OldComment], news: Sequence[NewComment]) -> dict[int, int]:
-    """Return the new comment for each old one, by their indexes."""
-    pairs: dict[int, int] = {}
-    free = dict.fromkeys(range(len(news)))
-    for old_keys, new_key in _COMMENT_KEYS:
-        waiting: defaultdict[Hashable, deque[int]] = defaultdict(deque)
-        for new in free:
-            waiting[new_key(news[new])].append(new)
-        for old, comment in enumerate(olds):
-            fitting = next((waiting[key] for key in old_keys(comment) if old not in pairs and waiting.get(key)), None)
-            if fitting:
-                pairs[old] = fitting.popleft()
-                del free[pairs[old]]
-    for old in [old for old in range(len(olds)) if old not in pairs][:_MAX_COMPARED_COMMENTS]:
-        mine = sketch(olds[old].letters)
-        scored = [(likeness(mine, sketch(news[new].letters)), -new) for new in list(free)[:_MAX_COMPARED_COMMENTS]]
-        best, new = max(scored, default=(0.0, 0))
-        if best >= _MIN_SIMILARITY:
-            pairs[old] = -new
-            del free[-new]
-    return pairs
-
-
-_COMMENT_KEYS: tuple[tuple[Callable[[OldComment], Iterable[Hashable]], Callable[[NewComment], Hashable]], ...] = (
-    (lambda old: [(old.name, old.letters, day) for day in old.days], lambda new: (new.name, new.letters, _day(new))),
-    (lambda old: [(old.name, old.letters)], lambda new: (new.name, new.letters)),
-    (lambda old: [old.letters], lambda new: new.letters),
-    (lambda old: [(old.name, day) for day in old.days], lambda new: (new.name, _day(new))),
-)
-"""The keys that two equal comments share, the surest first."""
-
-
-def _compare_comment(old: OldComment, new: NewComment) -> Iterator[Difference]:
-    if old.visible and new.held:
-        yield Difference(Fault.COMMENT_HELD, _comment_text(old.name, old.letters))
-    if not old.visible and not new.held:
-        yield Difference(Fault.COMMENT_SHOWN, _comment_text(old.name, old.letters))
-    if old.letters != new.letters:
-        yield Difference(Fault.COMMENT_CHANGED, *first_difference(old.letters, new.letters))
-    if old.name and old.name != new.name:
-        yield Difference(Fault.COMMENT_CHANGED, old.name, new.name)
-    day = _day(new)
-    if old.days and day is not None and day not in old.days:
-        yield Difference(Fault.COMMENT_CHANGED, min(old.days).isoformat(), day.isoformat())
-
-
-def _day(comment: NewComment) -> date | None:
-    return None if comment.when is None else day_of(comment.when)
-
-
-def _comment_text(name: str, letters: str) -> str:
-    return f"{name}: {letters}"
 
 
 def place_of_page(address: str) -> str:

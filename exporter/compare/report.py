@@ -14,6 +14,7 @@ _STATUS_NAMES: Final = {
     ShownAs.DRAFT: message("draft"),
     ShownAs.PRIVATE: message("private"),
     ShownAs.PASSWORD: message("behind a password"),
+    ShownAs.SCHEDULED: message("scheduled"),
 }
 _NAMED_ENTRIES: Final = 5
 _TITLE_CHARACTERS: Final = 60

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
+from exporter.compare.addresses import follow
 from exporter.compare.pages import read_page
 from exporter.compare.pictures import PictureReader, each_of
 from exporter.compare.posts import Aspect, HomeState, NewPost, Unchecked
@@ -100,6 +101,10 @@ class SiteHome:
         ]
         in_order = [posts[address] for address in listed.pages if address in posts]
         return HomeState("site", in_order, unread, _PUBLIC_ONLY, listed.partial, host_of(self._origin))
+
+    async def follow(self, addresses: Sequence[str]) -> Mapping[str, str]:
+        """Return where old addresses lead, if their paths are requested from this site."""
+        return await follow(self._client, addresses)
 
     async def _listed(self) -> _Listed:
         if self._address.endswith((".xml", ".rss", ".atom")):

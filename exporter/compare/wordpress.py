@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from html import unescape
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
+from exporter.compare.addresses import follow
 from exporter.compare.archived import players, shown_pictures, slug_of
 from exporter.compare.pictures import PictureReader
 from exporter.compare.posts import Aspect, HomeState, NewComment, NewPost, ShownAs, Unchecked, When
@@ -19,11 +21,18 @@ from exporter.message import message, said
 from exporter.wordpress import WordPressApi
 
 T = TypeVar("T")
+_Read = tuple[NewPost, int]
+"""A post, and the number of its featured picture."""
 
 _STATUSES: Final = ("publish", "future", "draft", "pending", "private")
 """All statuses of posts, except the trash and those that only WordPress itself sets."""
-_POST_FIELDS: Final = "id,title,content,date,date_gmt,slug,status,link,categories,tags"
-_COMMENT_FIELDS: Final = "id,post,author_name,content,date,date_gmt,status"
+_LISTS: Final = ("posts", "pages")
+_POST_FIELDS: Final = (
+    "id,type,title,content,excerpt,date,date_gmt,slug,status,link,categories,tags,author,featured_media"
+)
+_COMMENT_FIELDS: Final = "id,post,parent,type,author_name,author_url,content,date,date_gmt,status"
+_GONE: Final = frozenset({"trash", "post-trashed"})
+_FILES_PER_REQUEST: Final = 100
 _NO_CREDENTIAL: Final = message("without an application password, only public posts were read")
 _NO_RIGHTS: Final = message("the user of the application password may not see everything")
 
@@ -116,34 +125,77 @@ class WordPressHome:
 
     async def read(self) -> HomeState:
         """Read all posts, and their categories, tags and comments."""
-        names = {**await self._terms("categories"), **await self._terms("tags")}
-        comments = await self._comments()
-        posts = await self._posts(lambda raw: _post(raw, names, comments))
+        categories, tags = await self._terms("categories"), await self._terms("tags")
+        authors, comments = await self._authors(), await self._comments()
+        known = _Known(categories, {number: term.name for number, term in tags.items()}, authors, comments)
+        posts: dict[int, _Read] = {}
+        for kind in _LISTS:
+            posts |= await self._posts(kind, lambda raw: _post(raw, known))
+        files = await self._files([number for _, number in posts.values() if number])
         return HomeState(
             "WordPress",
-            list(posts.values()),
+            [replace(post, featured=files.get(number, "") if number else "") for post, number in posts.values()],
             self._unchecked,
             self._withheld,
             host=host_of(self._api.client.origin),
-            categories=list(names.values()),
+            categories=[term.name for term in (*categories.values(), *tags.values())],
+            authors=None if authors is None else list(authors.values()),
+            exact=not self._withheld,
         )
 
-    async def _posts(self, read: Callable[[Any], NewPost]) -> dict[int, NewPost]:
+    async def follow(self, addresses: Sequence[str]) -> Mapping[str, str]:
+        """Return where old addresses lead, if their paths are requested from this WordPress."""
+        return await follow(self._api.client, addresses)
+
+    async def _posts(self, kind: str, read: Callable[[Any], _Read]) -> dict[int, _Read]:
         fields = {"_fields": _POST_FIELDS}
         if self._known:
             try:
                 every = {**fields, "context": "edit", "status": ",".join(_STATUSES)}
-                return await self._listed("posts", every, read, Aspect.TEXT)
+                return await self._listed(kind, every, read, Aspect.TEXT)
             except (ApiError, NotAuthorised):
                 pass  # WordPress refuses users who may not edit, even with the right password
         self._withheld = _NO_RIGHTS if self._known else _NO_CREDENTIAL
-        return await self._listed("posts", fields, read, Aspect.TEXT)
+        return await self._listed(kind, fields, read, Aspect.TEXT)
+
+    async def _authors(self) -> dict[int, str] | None:
+        """Return the names of the users whom the API shows; ``None`` if it refuses."""
+
+        def read(raw: Any) -> tuple[int, str]:
+            return _number_in(raw, "id"), unescape(_text_in(raw, "name"))
+
+        for params in [{"context": "edit"}, {}] if self._known else [{}]:
+            try:
+                found = await self._listed("users", {"_fields": "id,name", **params}, read, Aspect.AUTHOR)
+            except (ApiError, NotAuthorised):
+                continue
+            return dict(found.values())
+        return None
+
+    async def _files(self, numbers: Sequence[int]) -> dict[int, str]:
+        """Return the addresses of files by their numbers."""
+
+        def read(raw: Any) -> tuple[int, str]:
+            return _number_in(raw, "id"), _text_in(raw, "source_url")
+
+        wanted, found = sorted(set(numbers)), dict[int, str]()
+        for at in range(0, len(wanted), _FILES_PER_REQUEST):
+            some = ",".join(map(str, wanted[at : at + _FILES_PER_REQUEST]))
+            status = {"status": "inherit,private"} if self._known and not self._withheld else {}
+            fields = {"_fields": "id,source_url", "include": some, **status}
+            try:
+                found |= dict((await self._listed("media", fields, read, Aspect.FEATURED)).values())
+            except (ApiError, NotAuthorised) as error:
+                why = message("the API refuses them: {refusal}", refusal=said(error))
+                self._unchecked.append(Unchecked(Aspect.FEATURED, len(wanted), why))
+                return found
+        return found
 
     async def _comments(self) -> Mapping[int, Sequence[NewComment]] | None:
         """Return the comments of each post; ``None`` if the API refuses them."""
         fields = {"_fields": _COMMENT_FIELDS}
-        found: dict[int, tuple[int, NewComment]] | None = None
-        for params in ([{**fields, "status": "all"}] if self._known else []) + [fields]:
+        found: dict[int, tuple[int, NewComment | None]] | None = None
+        for params in ([{**fields, "status": "any", "type": "all"}] if self._known else []) + [fields]:
             try:
                 found = await self._listed("comments", params, _comment, Aspect.COMMENTS)
                 break
@@ -156,15 +208,16 @@ class WordPressHome:
             return None
         of_posts: defaultdict[int, list[NewComment]] = defaultdict(list)
         for post, comment in found.values():
-            of_posts[post].append(comment)
+            if comment is not None:
+                of_posts[post].append(comment)
         return of_posts
 
-    async def _terms(self, kind: str) -> dict[int, str]:
-        def read(raw: Any) -> tuple[int, str]:
-            return _number_in(raw, "id"), unescape(_text_in(raw, "name"))
+    async def _terms(self, kind: str) -> dict[int, _Term]:
+        def read(raw: Any) -> tuple[int, _Term]:
+            return _number_in(raw, "id"), _Term(unescape(_text_in(raw, "name")), _reference(raw, "parent"))
 
         try:
-            found = await self._listed(kind, {"_fields": "id,name"}, read, Aspect.CATEGORY)
+            found = await self._listed(kind, {"_fields": "id,name,parent"}, read, Aspect.CATEGORY)
         except (ApiError, NotAuthorised) as error:
             self._unchecked.append(
                 Unchecked(
@@ -191,7 +244,7 @@ class WordPressHome:
                     unreadable.append(said(error))
             if len(found) == known and not unreadable:
                 break  # the same page again
-            if kind == "posts":
+            if kind in _LISTS:
                 self._progress(len(found))
         if unreadable:
             self._unchecked.append(
@@ -209,25 +262,52 @@ class WordPressHome:
         return found
 
 
-def _post(raw: Any, names: Mapping[int, str], comments: Mapping[int, Sequence[NewComment]] | None) -> NewPost:
-    """Read a post.
+class _Term(NamedTuple):
+    """A category or tag: its name, and its parent's number, 0 for none."""
+
+    name: str
+    above: int
+
+
+class _Known(NamedTuple):
+    """What posts refer to: categories, the names of tags and authors by number, and the comments of each post."""
+
+    categories: Mapping[int, _Term]
+    tags: Mapping[int, str]
+    authors: Mapping[int, str] | None
+    comments: Mapping[int, Sequence[NewComment]] | None
+
+    def path(self, number: int) -> tuple[str, ...]:
+        """Return the name of a category after the names of those above it."""
+        found: dict[int, str] = {}
+        while number in self.categories and number not in found:
+            found[number], number = self.categories[number]
+        return tuple(reversed(found.values()))
+
+
+def _post(raw: Any, known: _Known) -> _Read:
+    """Read a post or page, and the number of its featured picture; 0 for none.
 
     Raises:
         _WrongShape: a member is missing or has another type.
     """
     number, link, content = _number_in(raw, "id"), _text_in(raw, "link"), _text_in(raw, "content", "rendered")
-    terms = (*_numbers(raw, "categories"), *_numbers(raw, "tags"))
+    page = _member(raw, "type") == "page"
+    categories, tags = ((), ()) if page else (_numbers(raw, "categories"), _numbers(raw, "tags"))
+    paths = tuple(filter(None, map(known.path, categories)))
+    tag_names = tuple(known.tags[tag] for tag in tags if tag in known.tags)
+    author, comments = _reference(raw, "author"), known.comments
     links = (absolute(found.text, link) for found in embedded(content) if found.use is Use.LINKED)
     shown = (absolute(address, link) for address in shown_pictures(content))
     playing = players(content)
     text = lettered_body(content)
-    return NewPost(
+    post = NewPost(
         key=link or str(number),
         titles=(unescape(_title(raw)),),
         slug=slug_of(_text_in(raw, "slug")),
         when=_moment(raw),
         status=_status(raw),
-        names=tuple(names[term] for term in terms if term in names),
+        names=(*(path[-1] for path in paths), *tag_names),
         letters=text.letters,
         whole=True,
         pictures=tuple(filter(None, shown)),
@@ -236,21 +316,47 @@ def _post(raw: Any, names: Mapping[int, str], comments: Mapping[int, Sequence[Ne
         players=None if playing is None else len(playing),
         starts=text.starts,
         addresses=tuple(filter(None, (link, absolute(f"/?p={number}", link)))),
+        categories=paths,
+        tags=tag_names,
+        author=None if known.authors is None else known.authors.get(author, ""),
+        is_page=page,
+        excerpt=_excerpt(raw),
     )
+    return post, _reference(raw, "featured_media")
 
 
-def _comment(raw: Any) -> tuple[int, NewComment]:
-    """Read a comment; return the number of its post and the comment.
+def _excerpt(raw: Any) -> str | None:
+    """Return the letters of the excerpt that a writer wrote; ``None`` without the right to see it."""
+    written = _member(raw, "excerpt", "raw")
+    return body_letters(written) if isinstance(written, str) else None
+
+
+def _reference(raw: Any, name: str) -> int:
+    """Return the number of another record; 0 for none."""
+    value = _member(raw, name)
+    return value if type(value) is int and value > 0 else 0
+
+
+def _comment(raw: Any) -> tuple[int, NewComment | None]:
+    """Read a comment; return the number of its post and the comment, ``None`` for one in the trash.
 
     Raises:
         _WrongShape: a member is missing or has another type.
     """
-    _number_in(raw, "id")
+    number, status, parent = _number_in(raw, "id"), _text_in(raw, "status"), _reference(raw, "parent")
+    if status in _GONE:
+        return _number_in(raw, "post"), None
+    kind, url = _member(raw, "type"), _member(raw, "author_url")
     return _number_in(raw, "post"), NewComment(
         word_letters(unescape(_text_in(raw, "author_name"))),
         body_letters(_text_in(raw, "content", "rendered")),
         _moment(raw),
-        held=_text_in(raw, "status") != "approved",
+        held=status != "approved",
+        id=str(number),
+        parent=str(parent) if parent else "",
+        kind=kind if isinstance(kind, str) else "",
+        spam=status == "spam",
+        url=url if isinstance(url, str) else "",
     )
 
 
@@ -258,7 +364,7 @@ def _status(raw: Any) -> ShownAs:
     status = _text_in(raw, "status")
     if status == "publish":
         return ShownAs.PASSWORD if _member(raw, "content", "protected") is True else ShownAs.PUBLISH
-    return ShownAs.PRIVATE if status == "private" else ShownAs.DRAFT
+    return {"private": ShownAs.PRIVATE, "future": ShownAs.SCHEDULED}.get(status, ShownAs.DRAFT)
 
 
 def _moment(raw: Any) -> When | None:

@@ -211,18 +211,7 @@ class BackupRun:
             view = None if self._joins is None else await self._view(self._joins, state, opened, purpose)
             base = state if view is None else view.state
             freshness = Freshness(self._freshness_file(), sealed)
-            store = AssetStore(self._layout)
-            ingest = Ingest(
-                self.service,
-                self.client,
-                checkpoint,
-                base,
-                settings,
-                freshness,
-                self.clock,
-                self._emit,
-                lambda original: asyncio.to_thread(keep_original, store, original.url, original.content),
-            )
+            ingest = self._ingest_of(checkpoint, base, freshness)
             opened.callback(self._left, ingest)
             await finish_in_thread(ingest.restore)
             if self.outcome.resumed_from is not None:
@@ -231,18 +220,7 @@ class BackupRun:
                 if settings.dry_run:
                     await self._rehearse(ingest)
                     return
-                if view is None:
-                    ingest.distrust(damage.records)
-                    first = [*damage.records[Kind.ENTRIES], *first]
-                await ingest.run(() if view is not None else first)
-                self._note_reading()
-                if not settings.accept_removals:
-                    refuse_mass_disappearance(ingest)
-                ledgers: Mapping[Kind, Ledger] = ingest.ledgers
-                removals = await find_removals(ingest, settings.concurrency)
-                if view is not None:
-                    join = await self._join(view, ingest, removals)
-                    ledgers, removals = join.ledgers, join.removals
+                ledgers, removals = await self._read(ingest, view, damage, first)
                 await self._created()
                 await self._read_assets(ledgers, state, removals)
                 await self._keep_originals(ingest, ledgers)
@@ -259,6 +237,43 @@ class BackupRun:
             if newest is not None:
                 listed = ingest.ledgers[Kind.ENTRY_LIST].seen_in(len(ingest.sweeps))
                 await finish_in_thread(lambda: freshness.save(newest, [*listed, *ingest.missing]))
+
+    def _ingest_of(self, checkpoint: Checkpoint, base: State, freshness: Freshness) -> Ingest:
+        """Return what reads the service and compares it with ``base``."""
+        store = AssetStore(self._layout)
+        return Ingest(
+            self.service,
+            self.client,
+            checkpoint,
+            base,
+            self.settings,
+            freshness,
+            self.clock,
+            self._emit,
+            lambda original: asyncio.to_thread(keep_original, store, original.url, original.content),
+        )
+
+    async def _read(
+        self, ingest: Ingest, view: ServiceView | None, damage: Damage, first: list[str]
+    ) -> tuple[Mapping[Kind, Ledger], Removals]:
+        """Read the service, and return the new and changed records and the removed ones.
+
+        Raises:
+            MassDisappearance: a large part of the blog is absent.
+        """
+        if view is None:
+            ingest.distrust(damage.records)
+            await ingest.run([*damage.records[Kind.ENTRIES], *first])
+        else:
+            await ingest.run()
+        self._note_reading()
+        if not self.settings.accept_removals:
+            refuse_mass_disappearance(ingest)
+        removals = await find_removals(ingest, self.settings.concurrency)
+        if view is None:
+            return ingest.ledgers, removals
+        join = await self._join(view, ingest, removals)
+        return join.ledgers, join.removals
 
     def _freshness_file(self) -> InnerPath:
         """Return the file with the times of earlier readings; several services have other ids for the same entry."""

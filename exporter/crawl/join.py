@@ -1,8 +1,9 @@
 """Join an archive with a second service, such as an export file with the pages of its blog.
 
-The run compares the second service with its earlier records in the archive, under that service's own ids. Then each new record
-gets the id of the record in the archive that is the same entry, comment or file, and the two are stored as one joined
-record (:mod:`exporter.service.joined`). Nothing is merged: both stay unchanged. Records without a partner are added.
+The run compares the second service with its earlier records in the archive, under that service's own ids. Then each
+new record gets the id of the record in the archive that is the same entry, comment or file, and the two are stored as
+one joined record (:mod:`exporter.service.joined`). Nothing is merged: both stay unchanged. Records without a partner
+are added.
 """
 
 from __future__ import annotations

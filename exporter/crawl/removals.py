@@ -49,7 +49,13 @@ def absent(ingest: Ingest, kind: Kind) -> list[str]:
 
 
 def _proves_absence(ingest: Ingest, kind: Kind) -> bool:
-    """Return whether the last sweeps saw the whole list: one of a file, two of a service, whose lists may change."""
+    """Return whether the last sweeps saw the whole list: one of a file, two of a service, whose lists may change.
+
+    A file of which a part could not be read proves nothing.
+    """
+    source = ingest.client.source
+    if source is not None and source.losses:
+        return False
     needed = 1 if ingest.service.capabilities.snapshot else 2
     return len(ingest.sweeps) >= needed and all(results[kind].vouches for results in ingest.sweeps[-needed:])
 

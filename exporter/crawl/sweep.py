@@ -283,6 +283,8 @@ class Sweep:
             self.ledger.spool.journal(note)
             self._fail(asked, answer, missing=missing)
         else:
+            if answer.page.pause is not None:
+                self.client.slow_down(answer.page.pause)
             self._accept(asked, answer.page)
         self.client.budget.release(held)
         self._held -= held
@@ -295,8 +297,6 @@ class Sweep:
     def _accept(self, asked: _Asked, page: Page) -> None:
         """Put a page's records into the ledger, followed by a note about the page."""
         kind, ledger, service = self.result.kind, self.ledger, self.service
-        if page.pause is not None:
-            self.client.slow_down(page.pause)
         digest = hashlib.sha256()
         ids: list[str] = []
         here: set[str] = set()
@@ -323,9 +323,7 @@ class Sweep:
                     )
                 )
                 continue
-            if self.take_entry is not None:
-                self.take_entry(record_id, item)
-                item = service.listed_part(item)
+            item = self._listed_part(record_id, item)
             frozen = lossless_json.freeze(item)
             digest.update(record_id.encode("utf-8", "backslashreplace") + b"\0" + frozen.identity)
             if of_comments:
@@ -368,6 +366,13 @@ class Sweep:
         }
         ledger.spool.journal(note)
         self._count(asked, facts, note)
+
+    def _listed_part(self, record_id: str, item: Any) -> Any:
+        """Return what the list keeps of an item; an entry in it is stored as an entry."""
+        if self.take_entry is None:
+            return item
+        self.take_entry(record_id, item)
+        return self.service.listed_part(item)
 
     def _replay(self, asked: _Asked) -> None:
         """Ingest a page from the note of an interrupted run; the ledger already has its records."""

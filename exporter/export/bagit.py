@@ -47,11 +47,10 @@ def _account(records: RecordSource, options: ExportOptions, report: Report) -> N
     """Count the records of the state; the bag holds them all."""
     for entry_id in {**dict.fromkeys(records.ids(Kind.ENTRIES)), **dict.fromkeys(records.ids(Kind.ENTRY_LIST))}:
         raw = records.load(Kind.ENTRY_LIST, entry_id)
-        category = "" if raw is None else collapse(options.service.post(None, raw).category or "")
+        found = () if raw is None else options.service.post(None, raw).every_category
+        names = [name for category in found if (name := collapse(category.name))]
         report.took("entries")
-        if category:
-            report.category(category)
-        report.wrote(0, category)
+        report.wrote(0, *names)
     comments = len(records.ids(Kind.COMMENTS))
     report.took("comments", comments)
     report.written["comments"] += comments

@@ -16,6 +16,7 @@ from exporter.export.formats import Format
 from exporter.export.importer_rules import EntryData, Frame, ImportFile, Numbers, split
 from exporter.export.interface import ExportFile
 from exporter.export.media import address_of
+from exporter.export.parts import Part
 from exporter.export.post_html import as_html, cleaned, comment_html, escaped
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.reasons import Reason
@@ -23,6 +24,7 @@ from exporter.html.links import commenter_link
 from exporter.html.text import collapse, text_of
 from exporter.message import message
 from exporter.model.kinds import Kind
+from exporter.model.records import Comment
 
 LABEL_CHARACTERS: Final = 200
 _SPACES_FOR: Final = {
@@ -76,30 +78,35 @@ class _Writer(ImportFile):
         for post in self.posts:
             self.take(self.media.pictures(post))
             lines = list(self._post(post))
-            comments = [lines_of for found in post.comments if (lines_of := list(self._comment(found, post)))]
+            threads = post.threads() if any(found.comment.parent for found in post.comments) else []
+            answers = {each.found.comment.id: each.answers for each in threads}
+            comments = [
+                lines_of
+                for found in post.comments
+                if (lines_of := list(self._comment(found, post, answers.get(found.comment.id))))
+            ]
             for comment in comments:
                 lines += comment
             yield EntryData(post.id, "".join(f"{line}\n" for line in lines).encode())
-            self.report.wrote(len(comments), post.category)
+            self.posts.wrote(post, len(comments))
 
     def _post(self, post: ExportPost) -> Iterator[str]:
         when = self.begin(post)
         yield "<entry>"
         yield f"<id>{self._id(post)}</id>"
         yield from _dated(when, max(post.record.updated or when, when))
-        yield from _marked("post", draft=not post.public)
-        if post.category:
-            label = self._label(post)
-            yield from (_category(scheme, label) for scheme in _LABELS)
+        yield from _marked(post.record.kind, draft=not post.public)
+        labels = dict.fromkeys(self._label(name, post) for name in post.terms)
+        yield from (_category(scheme, label) for label in labels for scheme in _LABELS)
         yield f'<title type="text">{escaped(self.clean("title", post, post.title))}</title>'
         yield f'<content type="html">{escaped(self.clean("body", post, self._body(post)))}</content>'
         address = address_of(self.posts, post)
         if address:
             yield f'<link rel="alternate" type="text/html" href="{escaped(address)}"/>'
-        yield f"<author><name>{escaped(self.posts.author)}</name></author>"
+        yield f"<author><name>{escaped(post.author or self.posts.author)}</name></author>"
         yield "</entry>"
 
-    def _comment(self, found: PostComment, post: ExportPost) -> Iterator[str]:
+    def _comment(self, found: PostComment, post: ExportPost, answers: Comment | None) -> Iterator[str]:
         """Yield a comment, or nothing if it has no text: Blogger refuses empty comments."""
         comment = found.comment
         body = cleaned(comment_html(comment))
@@ -122,15 +129,18 @@ class _Writer(ImportFile):
         href = f' href="{escaped(address)}" type="text/html"' if address else ""
         yield f'<thr:in-reply-to ref="{self._id(post)}"{href}/>'
         yield f"<blogger:parent>{self._id(post)}</blogger:parent>"
+        if answers is not None:
+            above = f"{self._id(post)}.comment-{self._comment_numbers.of(answers.id)}"
+            yield f"<blogger:inReplyTo>{above}</blogger:inReplyTo>"
         yield "</entry>"
 
     def _id(self, post: ExportPost) -> str:
         return f"{_BLOG}.post-{self._numbers.of(post.id)}"
 
-    def _label(self, post: ExportPost) -> str:
-        """Return the category as a label, without the characters that Blogger does not allow in labels."""
-        label = post.category.translate(_WIDE)
-        if label != post.category:
+    def _label(self, name: str, post: ExportPost) -> str:
+        """Return a category or tag as a label, without the characters that Blogger does not allow in labels."""
+        label = name.translate(_WIDE)
+        if label != name:
             self.report.changed("entries", Reason.LABEL_WIDENED, post.id)
         if len(label) > LABEL_CHARACTERS:
             self.report.changed("entries", Reason.LABEL_CUT.at(LABEL_CHARACTERS), post.id)
@@ -168,4 +178,10 @@ def _date(when: datetime) -> str:
     return when.isoformat(timespec="milliseconds")
 
 
-FORMAT: Final = Format(message("Blogger (Atom, as in its own backups)"), export, drafts=True, splits=True)
+FORMAT: Final = Format(
+    message("Blogger (Atom, as in its own backups)"),
+    export,
+    drafts=True,
+    splits=True,
+    holds=frozenset({Part.TAGS, Part.AUTHOR, Part.ADDRESS, Part.PAGE, Part.THREADS}),
+)

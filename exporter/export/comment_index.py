@@ -22,18 +22,20 @@ class CommentTable:
         self._ids: list[str] = []
         self._entry_of: list[str] = []
         self._days = array("I")
+        self._minutes = array("H")
         self._places: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
 
     def __len__(self) -> int:
         return len(self._ids)
 
-    def add(self, entry_id: str, comment_id: str, day: int = 0) -> None:
-        """Add a comment; ``day`` is a proleptic ordinal, 0 if the comment is undated."""
+    def add(self, entry_id: str, comment_id: str, day: int = 0, minute: int = 0) -> None:
+        """Add a comment; ``day`` is a proleptic ordinal, 0 if the comment is undated; ``minute`` is of its day."""
         entry_id = intern(entry_id)
         self._places[entry_id].append(len(self._ids))
         self._entry_of.append(entry_id)
         self._ids.append(comment_id)
         self._days.append(day)
+        self._minutes.append(minute)
 
     def places(self, entry_id: str) -> Sequence[int]:
         """Return the places of an entry's comments; none for an unknown entry."""
@@ -52,8 +54,9 @@ class CommentTable:
         return self._entry_of[place], self._ids[place]
 
     def newest_first(self) -> list[int]:
-        """Return the places of all comments by their day, the undated last; those of a day from the last id on."""
-        return sorted(range(len(self)), key=self._days.__getitem__)[::-1]
+        """Return the places of all comments by their time, the undated last; those of a minute from the last id on."""
+        places = sorted(range(len(self)), key=self._minutes.__getitem__) if any(self._minutes) else range(len(self))
+        return sorted(places, key=self._days.__getitem__)[::-1]
 
     def by_year(self) -> dict[str, list[int]]:
         """Return all places by year, or by :data:`UNDATED`, with the newest first."""

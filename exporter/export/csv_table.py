@@ -10,7 +10,8 @@ from typing import Final
 from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile
 from exporter.export.media import Media, new_address, old_addresses
-from exporter.export.posts import ExportPost, Posts
+from exporter.export.parts import EVERYTHING
+from exporter.export.posts import ExportPost, Posts, shown_path
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
 from exporter.html.embedded import Use, embedded
@@ -22,6 +23,7 @@ from exporter.text import visible
 COLUMNS: Final = (
     "entry_id", "date", "title", "category", "status", "url", "new_url", "characters", "pictures", "comments",
     "last_update", "name", "text",
+    "kind", "audience", "categories", "tags", "author", "permalink", "excerpt", "featured",
 )  # fmt: skip
 CELL_CHARACTERS: Final = 32_767
 """What Excel reads of a cell."""
@@ -43,7 +45,7 @@ def _rows(posts: Posts) -> Iterator[bytes]:
     for post in posts:
         media.account(post, Reason.NO_PICTURES, referred=False, links=False)
         cells = [_safe(cell, post, posts.report) for cell in _cells(post, posts)]
-        posts.report.wrote(0, post.category)
+        posts.wrote(post, 0)
         posts.leave_comments(post, Reason.ROWS_OF_ENTRIES)
         yield _row(cells)
 
@@ -66,6 +68,14 @@ def _cells(post: ExportPost, posts: Posts) -> list[str]:
         "" if entry.updated is None else f"{entry.updated:%Y-%m-%d %H:%M:%S}",
         entry.slug,
         text,
+        str(entry.kind),
+        str(entry.audience or ""),
+        "; ".join(map(shown_path, post.categories)),
+        "; ".join(post.tags),
+        post.author,
+        entry.permalink,
+        rough_text(entry.excerpt),
+        entry.featured,
     ]
 
 
@@ -96,5 +106,9 @@ def _row(cells: list[str]) -> bytes:
 
 
 FORMAT: Final = Format(
-    message("Excel and other spreadsheets: a row for each entry"), export, comments=False, media=False
+    message("Excel and other spreadsheets: a row for each entry"),
+    export,
+    comments=False,
+    media=False,
+    holds=EVERYTHING,
 )

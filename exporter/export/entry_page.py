@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
+from exporter.export.threads import threads
 from exporter.html.anchors import Numbering, wanted_places
 from exporter.html.links import commenter_link
 from exporter.html.markdown import Block, quote_block, to_markdown
@@ -16,10 +17,10 @@ from exporter.html.markdown_escape import escape_heading_end, escape_text, link_
 from exporter.html.markdown_inline import HARD_BREAK
 from exporter.html.text import collapse
 from exporter.html.tree import Element
-from exporter.model.kinds import sort_key
-from exporter.model.records import Comment, Post
+from exporter.model.labels import is_labelled, is_marked, marks_of
+from exporter.model.records import Audience, Comment, Post
 from exporter.text import visible, without_surrogates
-from exporter.translation import translator
+from exporter.translation import translated, translator
 
 _BASE: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _NO_LINE_WIDTH: Final = 2**30
@@ -51,15 +52,15 @@ def front_matter(post: Post, comments: int) -> tuple[str, int]:
     Common fields come first, under the names that site generators know; fields of the service alone are under
     ``source``. Dates are ISO 8601 texts with the blog's offset; a value that the service did not send, or sent
     malformed, is null. A draft is an entry that is private or may be; only the owner knows the meaning of the other
-    flags.
+    flags. If the service states who may see an entry, all entries that not everybody may see are drafts.
     """
     fields: dict[str, Any] = {
         "title": post.title,
         "date": _date(post.date),
         "updated": _date(post.updated),
-        "category": post.category,
+        **(_labels(post) if is_labelled(post) else {"category": post.category}),
     }
-    if post.private is not False:
+    if post.private is not False if post.audience is None else post.audience is not Audience.PUBLIC:
         fields["draft"] = True
     source: dict[str, Any] = {
         "blog_id": post.blog_id,
@@ -93,21 +94,44 @@ def front_matter(post: Post, comments: int) -> tuple[str, int]:
     return f"---\n{text}---\n", replaced
 
 
+def _labels(post: Post) -> dict[str, Any]:
+    """Return the fields of an entry whose service states more than one category; empty texts are left out."""
+    categories = post.every_category
+    texts = {
+        "author": post.author,
+        "permalink": post.permalink,
+        "excerpt": post.excerpt,
+        "kind": str(post.kind),
+        "audience": str(post.audience or ""),
+        "featured": post.featured,
+    }
+    paths = [[*category.parents, category.name] for category in categories if category.parents]
+    return {
+        "categories": [category.name for category in categories],
+        **({"category_paths": paths} if paths else {}),
+        "tags": list(post.tags),
+        **{name: text for name, text in texts.items() if text},
+        **({"sources": list(post.sources)} if post.sources else {}),
+    }
+
+
 def _plain_lines(fields: Mapping[str, Any], indent: str = "") -> str | None:
     """Return fields without escapes as YAML's writer would, in a tenth of its time; ``None`` for others."""
     lines: list[str] = []
     for name, value in fields.items():
         if value is None:
-            shown = "null"
+            shown = " null"
         elif isinstance(value, str) and _PLAIN_TEXT.fullmatch(value):
-            shown = f'"{value}"'
+            shown = f' "{value}"'
         elif isinstance(value, int):
-            shown = str(value).lower()
+            shown = f" {str(value).lower()}"
+        elif isinstance(value, list) and all(isinstance(each, str) and _PLAIN_TEXT.fullmatch(each) for each in value):
+            shown = "".join(f'\n{indent}- "{each}"' for each in value) or " []"
         else:
             return None
         if not _PLAIN_NAME.fullmatch(name):
             return None
-        lines.append(f"{indent}{name}: {shown}\n")
+        lines.append(f"{indent}{name}:{shown}\n")
     return "".join(lines)
 
 
@@ -118,7 +142,8 @@ def _date(date: datetime | None) -> str | None:
 RENDERER_VERSION = 5
 """Counts changes of what pages look like, so that pages written by an earlier renderer are written anew."""
 
-t = translator("ja")
+_LANGUAGE: Final = "ja"
+t = translator(_LANGUAGE)
 """Translates the few sentences that views and exports add to the texts of a blog."""
 _TITLE_SHOWN = 1_000
 
@@ -157,14 +182,17 @@ def render_entry(
 
 
 def render_comments(comments: Sequence[Comment], line_break: str = HARD_BREAK) -> Rendered:
-    """Return comments as sections of a page, without a final line end; ``line_break`` is the mark for a line break."""
+    """Return comments as sections of a page, without a final line end; ``line_break`` is the mark for a line break.
+
+    An answer comes after the comment that it answers, and names it.
+    """
     parts: list[str] = []
     replaced = 0
-    for comment in sorted(comments, key=lambda one: sort_key(one.id)):
+    for comment, _, answers in threads(comments):
         text = to_markdown(comment.text, line_break=line_break)
         replaced += text.replaced
         quoted = quote_block([Block("text", text.text)]).text if text.text else ""
-        parts += [part for part in (_comment_head(comment), _comment_facts(comment), quoted) if part]
+        parts += [part for part in (_comment_head(comment), _comment_facts(comment, answers), quoted) if part]
     shown, found = visible("\n\n".join(parts))
     return Rendered(shown, replaced + found)
 
@@ -187,12 +215,20 @@ def day(date: datetime | None) -> str:
 
 
 def _comment_head(comment: Comment) -> str:
-    shown = " · ".join(part for part in (collapse(comment.name) or t("(no name)"), day(comment.date)) if part)
+    written = day(comment.date)
+    if comment.date is not None and comment.has_time and is_marked(comment):
+        written = f"{comment.date:%Y-%m-%d %H:%M}"
+    shown = " · ".join(part for part in (collapse(comment.name) or t("(no name)"), written) if part)
     return heading(3, shown)
 
 
-def _comment_facts(comment: Comment) -> str:
+def _comment_facts(comment: Comment, answers: Comment | None) -> str:
     facts: list[str] = []
+    if answers is not None:
+        facts.append(f"- {t('↩ to {name}', name=plain(answers.name) or t('(no name)'))}")
+    facts += [f"- {translated(mark, _LANGUAGE)}" for mark in marks_of(comment)]
+    if comment.by_owner:
+        facts.append(f"- {t('By the owner of the blog')}")
     if collapse(comment.title):
         facts.append(f"- {t('Title: {title}', title=plain(comment.title))}")
     link = commenter_link(comment.url)

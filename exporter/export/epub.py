@@ -20,6 +20,7 @@ from exporter.export.epub_chapter import FOREIGN, BookLinks, BookPages, chapter_
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, Copy, ExportFile, Packed
 from exporter.export.media import Media
+from exporter.export.parts import FOR_READERS, Part
 from exporter.export.post_html import report_bodies
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.reasons import Reason
@@ -240,7 +241,7 @@ class _Binder:
         report, before = self._report, links.dropped
         page = self._pages.chapter(post, links)
         report_bodies(post, report)
-        report.wrote(len(post.comments), post.category)
+        self._posts.wrote(post)
         for address in links.inline:
             report.picture(address)
         links.inline.clear()
@@ -294,5 +295,10 @@ def _year_name(year: int) -> str:
 
 
 FORMAT: Final = Format(
-    message("e-readers: a book (EPUB 3) with its pictures"), export, book=True, media=False, shows=Comments.BODY
+    message("e-readers: a book (EPUB 3) with its pictures"),
+    export,
+    book=True,
+    media=False,
+    shows=Comments.BODY,
+    holds=FOR_READERS - {Part.PAGE, Part.ADDRESS},
 )

@@ -16,19 +16,21 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from exporter.export.csv_table import rough_text
 from exporter.export.epub_xhtml import Addresses, note_xhtml, upright_numbers, xhtml
 from exporter.export.interface import Content, Copy, ExportOptions
 from exporter.export.media import Media, new_address
 from exporter.export.names import plain_id
-from exporter.export.post_html import Cleaned, as_html, only_text, visible_xml
-from exporter.export.posts import ExportPost, PostComment, Posts
+from exporter.export.post_html import Cleaned, as_html, only_text, post_facts, visible_xml
+from exporter.export.posts import ExportPost, Posts, ThreadedPostComment
 from exporter.html.anchors import Numbering, mark_places, place_of, take_footnotes, wanted_places
 from exporter.html.links import absolute, commenter_link
 from exporter.html.page_sanitizer import ID_PREFIX
 from exporter.html.text import collapse
 from exporter.html.tree import TooComplex, TooLarge, parse
 from exporter.model.asset import extension_of
-from exporter.translation import translator
+from exporter.model.labels import marks_of
+from exporter.translation import translated, translator
 
 FOLDER: Final = "media"
 EVERYWHERE: Final = frozenset({"image/gif", "image/jpeg", "image/png"})
@@ -115,6 +117,15 @@ class BookLinks:
             self._waiting.append(Copy(f"EPUB/{FOLDER}/{found.name}", found.source))
         return f"{FOLDER}/{found.name}"
 
+    def featured(self, post: ExportPost) -> dict[str, str] | None:
+        """Return the path and the text of a post's featured picture; ``None`` if its text shows it too."""
+        found = self._media.featured(post)
+        if found is None or found.name in {each.name for each in self._media.shown(post)}:
+            return None
+        path = self.picture(post.record.featured)
+        alt = found.info.alt or found.info.title or "" if found.info is not None else ""
+        return None if path is None else {"path": path, "alt": collapse(alt)}
+
     def link(self, address: str) -> str | None:
         """Return the new address of a link; ``None`` if it leads nowhere."""
         place = place_of(address.strip()[1:]) if address.strip().startswith("#") else None
@@ -156,6 +167,9 @@ class BookLinks:
         return f"{FOLDER}/{name}"
 
 
+_MAX_LEVEL: Final = 4
+"""Deeper answers are indented no further."""
+
 _NUMBER: Final = re.compile(r"[0-9]+")
 _PLACE: Final = re.compile(rf'<a id="{ID_PREFIX}([^"]*)"')
 _LINK: Final = re.compile(rf'<a href="(#{ID_PREFIX}[^"]*)">')
@@ -188,7 +202,7 @@ class BookPages:
     def chapter(self, post: ExportPost, links: BookLinks) -> Cleaned:
         """Return the page of a post."""
         entry = post.record
-        facts = " · ".join(filter(None, [self._date(entry.date), post.category]))
+        facts = " · ".join(filter(None, [self._date(entry.date), *post_facts(post)]))
         addresses = Addresses(links.link, links.picture)
         links.enter(post)
         body = self._text(
@@ -207,13 +221,21 @@ class BookPages:
             more=self._text(entry.more, addresses, left, more_notes),
             comments_label=self._line(self.t("Comments ({n})", n=len(post.comments))),
             # Untrusted comments add no pictures to the book.
-            comments=[self._comment(found, Addresses(links.link)) for found in post.comments],
+            comments=[self._comment(found, Addresses(links.link)) for found in post.threads()],
+            featured=links.featured(post),
+            excerpt=self._line(collapse(rough_text(entry.excerpt))),
         )
         return made._replace(text=_without_dead(made.text)) if links.places else made
 
-    def _comment(self, found: PostComment, addresses: Addresses) -> dict[str, Any]:
-        comment = found.comment
+    def _comment(self, threaded: ThreadedPostComment, addresses: Addresses) -> dict[str, Any]:
+        comment = threaded.found.comment
+        answers = threaded.answers
+        marks = [self.t("↩ to {name}", name=collapse(answers.name) or self.t("(nameless)"))] if answers else []
+        marks += [translated(mark, "ja" if self._japanese else "en") for mark in marks_of(comment)]
+        marks += [self.t("By the owner of the blog")] if comment.by_owner else []
         return {
+            "level": min(threaded.level, _MAX_LEVEL),
+            "marks": self._line(" · ".join(marks)),
             "name": collapse(comment.name) or self.t("(nameless)"),
             "url": web_address(commenter_link(comment.url) or "", ""),
             "date": self._line(self._date(comment.date)),

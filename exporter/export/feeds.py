@@ -6,15 +6,21 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
+from exporter.export.csv_table import rough_text
 from exporter.export.formats import Format
 from exporter.export.importer_rules import EntryData, Frame, split
 from exporter.export.interface import Comments, Content, ExportFile
+from exporter.export.jsonl import featured_address
 from exporter.export.media import Copies, Media, address_of
+from exporter.export.parts import Part
 from exporter.export.post_html import cleaned, comments_html, escaped, report_bodies, safe_body
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.reasons import Reason
+from exporter.html.text import collapse
 from exporter.message import message
 from exporter.text import visible
+
+_HELD: Final = frozenset({Part.TAGS, Part.AUTHOR, Part.EXCERPT, Part.ADDRESS, Part.THREADS, Part.NOTICES, Part.OWNER})
 
 
 def feed_posts(posts: Posts, media: Media) -> Iterator[ExportPost]:
@@ -23,14 +29,14 @@ def feed_posts(posts: Posts, media: Media) -> Iterator[ExportPost]:
         media.account(post)
         report_bodies(post, posts.report)
         yield post
-        posts.report.wrote(len(post.comments), post.category)
+        posts.wrote(post)
 
 
 def feed_body(post: ExportPost, media: Media) -> str:
     """Return a post's whole text, and its comments if it has them, as HTML without active content."""
     lead = escaped(post.record.more_title.strip())
     parts = [safe_body(media.rewritten(post.record.body)), f"<h2>{lead}</h2>" if lead else ""]
-    parts += [safe_body(media.rewritten(post.record.more)), comments_html(post.comments)]
+    parts += [safe_body(media.rewritten(post.record.more)), comments_html(post)]
     return "\n".join(part for part in parts if part)
 
 
@@ -75,14 +81,22 @@ def _entry(post: ExportPost, posts: Posts, media: Media) -> Iterator[str]:
         yield f'<link rel="alternate" href="{escaped(address)}"/>'
     yield f"<published>{post.when.isoformat()}</published>"
     yield f"<updated>{(post.record.updated or post.when).isoformat()}</updated>"
-    if post.category:
-        yield f'<category term="{escaped(post.category)}"/>'
+    if post.author:
+        yield f"<author><name>{escaped(post.author)}</name></author>"
+    yield from (f'<category term="{escaped(name)}"/>' for name in post.terms)
+    if post.record.excerpt.strip():
+        yield f'<summary type="html">{escaped(safe_body(media.rewritten(post.record.excerpt)))}</summary>'
     yield f'<content type="html">{escaped(body.text)}</content>'
     yield "</entry>"
 
 
 FORMAT: Final = Format(
-    message("feed readers, and whatever reads Atom 1.0"), export, comments=False, shows=Comments.NONE, splits=True
+    message("feed readers, and whatever reads Atom 1.0"),
+    export,
+    comments=False,
+    shows=Comments.NONE,
+    splits=True,
+    holds=_HELD,
 )
 
 
@@ -117,7 +131,10 @@ def _json_item(post: ExportPost, posts: Posts, media: Media) -> dict[str, Any]:
         "content_html": feed_body(post, media),
         "date_published": post.when.isoformat(),
         "date_modified": post.record.updated.isoformat() if post.record.updated is not None else None,
-        "tags": [post.category] if post.category else None,
+        "tags": post.terms or None,
+        "authors": [{"name": post.author}] if post.author else None,
+        "summary": collapse(rough_text(post.record.excerpt)) or None,
+        "image": featured_address(post, media) if post.record.featured else None,
     }
     return {name: value for name, value in found.items() if value is not None}
 
@@ -128,5 +145,9 @@ def _json_text(value: dict[str, Any]) -> str:
 
 
 JSON_FEED: Final = Format(
-    message("feed readers, and whatever reads JSON Feed 1.1"), export_json, comments=False, shows=Comments.NONE
+    message("feed readers, and whatever reads JSON Feed 1.1"),
+    export_json,
+    comments=False,
+    shows=Comments.NONE,
+    holds=_HELD | {Part.FEATURED},
 )

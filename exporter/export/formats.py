@@ -14,6 +14,7 @@ from typing import Final
 from exporter.export.interface import Comments, ExportFile, ExportOptions, RecordSource
 from exporter.export.media import POST_NAME
 from exporter.export.names import Spelling, plain_name, wordpress_name
+from exporter.export.parts import Part
 from exporter.export.posts import Newest, Posts
 from exporter.export.report import Report
 from exporter.export.targets import TARGETS, Target
@@ -21,7 +22,7 @@ from exporter.export.targets import TARGETS, Target
 OfPosts = Callable[[Posts], Iterator[ExportFile]]
 """Makes the files of posts: the same posts and options give the same bytes, in memory that does not grow with them.
 
-Every post is reported with :meth:`~exporter.export.report.Report.wrote` once a file contains it, and every change for
+Every post is reported with :meth:`~exporter.export.posts.Posts.wrote` once a file contains it, and every change for
 the target with :meth:`~exporter.export.report.Report.changed`.
 """
 
@@ -50,6 +51,7 @@ class Format:
         book: whether it is a book, which has a title, a language and a direction of writing.
         target: the target whose limits it keeps.
         names: the spelling of entry names in addresses, if it writes them.
+        holds: the parts of the records that it holds; the report counts the others.
     """
 
     help: str
@@ -68,6 +70,7 @@ class Format:
     book: bool = False
     target: Target | None = None
     names: Spelling | None = None
+    holds: frozenset[Part] = frozenset()
 
     @property
     def whole(self) -> bool:
@@ -91,6 +94,7 @@ class Format:
                 holds_back=self.holds_back,
                 newest=newest,
                 spelling=self._spelling(options),
+                holds=self.holds,
             )
             yield from self.export(posts)
             if options.comments is Comments.SIDECAR:

@@ -6,20 +6,22 @@ The site's code makes the bodies, so they look the same by day and by night. Not
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator
 from functools import cache
 from html import escape
 from importlib.resources import files
 from itertools import groupby
 from typing import Final
 
+from exporter.export.csv_table import rough_text
 from exporter.export.entry_page import day, t
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, Copy, ExportFile, Inline
 from exporter.export.media import Media
 from exporter.export.names import safe_id
-from exporter.export.post_html import report_bodies, visible_xml
-from exporter.export.posts import ExportPost, PostComment, Posts
+from exporter.export.parts import FOR_READERS, Part
+from exporter.export.post_html import comment_marks, post_facts, report_bodies, visible_xml
+from exporter.export.posts import ExportPost, Posts, ThreadedPostComment
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
 from exporter.html.links import commenter_link
@@ -44,6 +46,8 @@ article > h3 { margin: 2.6rem 0 .8rem; font: 600 1.45rem/1.45 var(--serif); }
 _PIXELS: Final = frozenset(f"image/{name}" for name in ("avif", "bmp", "gif", "jpeg", "png", "webp"))
 """Media types that contain only a picture; an SVG may contain a script that runs when it is opened alone."""
 _TYPES: Final = {extension_of(kind): kind for kind in _PIXELS}
+_MAX_LEVEL: Final = 10
+"""Deeper answers are in the list of their parent."""
 _STORED: Final = r"(assets/[0-9a-f]{2}/[0-9a-f]{64}\.[a-z0-9]{1,8})"
 _BEFORE: Final = r"""(?:[^<>"]|"[^"]*")*?"""
 _PLACE: Final = re.compile(rf'(?<=<img ){_BEFORE}src="{_STORED}"')
@@ -92,7 +96,7 @@ def _chunks(posts: Posts, media: Media, linked: dict[str, None]) -> Iterator[byt
             article = _article(post, posts, media, bodies)
             linked.update((link[1], None) for link in _LINK.finditer(article))
             yield from _with_pictures(article)
-            posts.report.wrote(len(post.comments), post.category)
+            posts.wrote(post)
     yield b"</main>\n</body>\n</html>\n"
 
 
@@ -113,14 +117,14 @@ def _place_of(entry_id: str) -> str:
 def _article(post: ExportPost, posts: Posts, media: Media, bodies: BodyWriter) -> str:
     report_bodies(post, posts.report)
     lead = collapse(post.record.more_title)
-    facts = " · ".join(filter(None, [day(post.record.date), escape(post.category)]))
+    facts = " · ".join(filter(None, [day(post.record.date), *map(escape, post_facts(post))]))
     parts = [
         f'<article id="e{safe_id(post.id)}">',
         f'<header class="title">\n<p class="when">{facts}</p>\n<h2>{_title(post)}</h2>\n</header>',
-        f'<div class="body">{_body(post.record.body, post, media, bodies)}</div>',
+        f'<div class="body">{_opening(post, media, bodies)}{_body(post.record.body, post, media, bodies)}</div>',
         f"<h3>{escape(lead)}</h3>" if lead else "",
         f'<div class="body">{_body(post.record.more, post, media, bodies)}</div>' if post.record.more else "",
-        _comments(post.comments, bodies) if post.comments else "",
+        _comments(post, bodies) if post.comments else "",
         "</article>",
         "",
     ]
@@ -159,21 +163,48 @@ def _account(post: ExportPost, media: Media, report: Report, paths: Container[st
     media.account(post, Reason.NOT_SHOWN, written=written, referred=False)
 
 
-def _comments(found: Sequence[PostComment], bodies: BodyWriter) -> str:
-    rows = "\n".join(_comment(each, bodies) for each in found)
-    return f'<section class="comments">\n<h3>{t("Comments ({n})", n=len(found))}</h3>\n<ol>\n{rows}\n</ol>\n</section>'
+def _opening(post: ExportPost, media: Media, bodies: BodyWriter) -> str:
+    """Return a post's summary, and its featured picture unless its text shows it too."""
+    excerpt = escape(collapse(rough_text(post.record.excerpt)), quote=False)
+    opening = f"<p>{excerpt}</p><hr>" if excerpt else ""
+    found = media.featured(post)
+    if found is None or found.name in {each.name for each in media.shown(post)}:
+        return opening
+    alt = (found.info.alt or found.info.title or "") if found.info is not None else ""
+    image = f'<p><img src="{escape(post.record.featured)}" alt="{escape(collapse(alt))}"></p>'
+    return f"{opening}{bodies.html(image, '')}"
 
 
-def _comment(found: PostComment, bodies: BodyWriter) -> str:
+def _comments(post: ExportPost, bodies: BodyWriter) -> str:
+    """Return the comments, with the answers to each one in a list of their own."""
+    rows: list[str] = []
+    before = 0
+    for each in post.threads():
+        level = min(each.level, before + 1, _MAX_LEVEL)
+        if level > before:
+            rows.append('<ol class="replies">')
+        elif rows:
+            rows.append("</li>" + "\n</ol>\n</li>" * (before - level))
+        rows.append(_comment(each, bodies))
+        before = level
+    rows.append("</li>" + "\n</ol>\n</li>" * before)
+    heading = t("Comments ({n})", n=len(post.comments))
+    return f'<section class="comments">\n<h3>{heading}</h3>\n<ol>\n{chr(10).join(rows)}\n</ol>\n</section>'
+
+
+def _comment(threaded: ThreadedPostComment, bodies: BodyWriter) -> str:
+    """Return a comment whose element the caller ends."""
+    found = threaded.found
     comment = found.comment
     name = escape(collapse(comment.name))
     url = commenter_link(comment.url) or ""
     shown = f'<a href="{escape(url)}" rel="nofollow noopener noreferrer">{name or escape(url)}</a>' if url else name
-    head = " · ".join(filter(None, [shown, day(comment.date)]))
+    marks = (escape(mark, quote=False) for mark in comment_marks(comment, threaded.answers))
+    head = " · ".join(filter(None, [shown, day(comment.date), *marks]))
     title = escape(collapse(comment.title), quote=False)
     said = f'<p class="subject">{title}</p>\n' if title else ""
     body = f'<div class="body">{bodies.html(comment.text, "")}</div>'
-    return f'<li class="comment">\n<p class="by">{head}</p>\n{said}{body}\n</li>'
+    return f'<li class="comment">\n<p class="by">{head}</p>\n{said}{body}'
 
 
 def _with_pictures(html: str) -> Iterator[bytes | Inline]:
@@ -202,4 +233,5 @@ FORMAT: Final = Format(
     media=False,
     titled=True,
     shows=Comments.BODY,
+    holds=FOR_READERS - {Part.PAGE, Part.ADDRESS},
 )

@@ -6,10 +6,21 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
+from exporter.export.entry_page import plain
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, ExportFile
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.site_generators import Head, PageWriter, finds, old_paths, page_name, shown_title, site_path
+from exporter.export.site_generators import (
+    PAGES_HOLD,
+    FrontFacts,
+    Head,
+    PageWriter,
+    finds,
+    page_name,
+    section,
+    shown_title,
+    site_path,
+)
 from exporter.message import message
 
 _CONFIG = """# What the content needs of Hugo; take it over into your site's own configuration.
@@ -38,27 +49,38 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield the configuration, and for each post its page and the pictures of its bundle."""
     yield Content("hugo.toml", [_CONFIG.format(title=json.dumps(posts.blog_id)).encode()])
 
-    def head(post: ExportPost, category: str) -> Head:
+    def head(post: ExportPost, facts: FrontFacts) -> Head:
         return {
             "title": shown_title(post),
             "date": post.when,
             "lastmod": post.record.updated,
             "draft": not post.public,
-            "categories": [category] if post.category else None,
-            "aliases": old_paths(post, posts.options),
+            "categories": facts.categories or None,
+            "tags": facts.tags or None,
+            "author": facts.author or None,
+            "description": facts.summary or None,
+            # Hugo reads this one as Markdown, and takes the part above a continuation instead, if there is one.
+            "summary": plain(facts.summary) or None,
+            "images": [facts.cover] if facts.cover else None,
+            "aliases": facts.aliases,
             "params": {"entry_id": post.id, "comments": len(post.comments)},
         }
 
     def place(post: ExportPost) -> tuple[str, str]:
-        bundle = f"content/posts/{page_name(post)}"
+        bundle = f"content/{section(post)}/{page_name(post)}"
         return f"{bundle}/index.md", bundle
 
     def home(post: ExportPost) -> str:
-        return site_path("posts", page_name(post).lower())  # as Hugo writes the paths of pages
+        return site_path(section(post), page_name(post).lower())  # as Hugo writes the paths of pages
 
     yield from PageWriter(posts, "", home, place, head, risky=_is_misread).pages()
 
 
 FORMAT: Final = Format(
-    message("Hugo: page bundles with their pictures"), export, drafts=True, bodies=True, shows=Comments.BODY
+    message("Hugo: page bundles with their pictures"),
+    export,
+    drafts=True,
+    bodies=True,
+    shows=Comments.BODY,
+    holds=PAGES_HOLD,
 )

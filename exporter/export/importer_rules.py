@@ -14,7 +14,7 @@ from html import escape
 from itertools import accumulate
 from sys import maxsize
 from typing import Final, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from exporter.export.interface import Content, Copy
 from exporter.export.media import Copies, Media, PostPicture
@@ -29,7 +29,7 @@ from exporter.html.text import collapse
 from exporter.html.tree import too_complex, too_large
 from exporter.html.wordpress import Kept, block, blocks, kept, more_block, more_mark
 from exporter.model.publication import Cause, PostStatus
-from exporter.model.records import Comment
+from exporter.model.records import Category, Comment
 from exporter.text import visible
 
 CATEGORY_CHARACTERS: Final = 200
@@ -40,6 +40,8 @@ _AUTHOR_BYTES: Final = 245
 """What WordPress itself allows for the 255 bytes of the column."""
 
 _URL_CHARACTERS: Final = 200
+_EMAIL_CHARACTERS: Final = 100
+_EMAIL: Final = re.compile(r"[^\s@<>\"(),:;]+@[^\s@<>\"(),:;]+")
 _ACTIVE: Final = re.compile(r"<(?:script|iframe|object|embed|form)\b", re.IGNORECASE)
 
 
@@ -102,6 +104,7 @@ class ImportFile:
             Matter.PICTURES: not moved and any(each.source is not None for each in self.media.pictures(post)),
             Matter.DRAFTS: post.status is PostStatus.DRAFT,
             Matter.CATEGORIES: bool(post.category),
+            Matter.TAGS: bool(post.tags),
             Matter.SLUGS: bool(post.record.slug),
         }
         for matter in filter(has.get, has):
@@ -154,6 +157,15 @@ def commenter(comment: Comment, report: Report) -> tuple[str, str]:
         url = ""
         report.changed("comments", Reason.ADDRESS_CUT.at(_URL_CHARACTERS), comment.id)
     return name, url
+
+
+def commenter_email(comment: Comment, report: Report) -> str:
+    """Return a commenter's mail address, or an empty text if it is none or WordPress would refuse the comment."""
+    email = cleaned(comment.email.strip()).text
+    if len(email) > _EMAIL_CHARACTERS:
+        report.changed("comments", Reason.EMAIL_CUT.at(_EMAIL_CHARACTERS), comment.id)
+        return ""
+    return email if _EMAIL.fullmatch(email) else ""
 
 
 def stored_name(name: str, most_bytes: int | None = None) -> str:
@@ -210,17 +222,23 @@ _NAMING: Final = re.compile(r"[a-z0-9%]")
 
 
 def nicenames(names: Iterable[str]) -> dict[str, str]:
-    """Return unique names of categories for addresses: WordPress merges two categories with the same nicename."""
-    found: dict[str, str] = {}
+    """Return unique names of categories or tags for addresses: WordPress merges two with the same nicename."""
+    return {path[-1]: name for path, name in category_nicenames(map(Category, names)).items()}
+
+
+def category_nicenames(categories: Iterable[Category]) -> dict[tuple[str, ...], str]:
+    """Return unique names for addresses by the names of the parents and the category; a free own one is kept."""
+    found: dict[tuple[str, ...], str] = {}
     taken: set[str] = set()
-    for name in names:
-        base = name if _NAMING.search(nicename(name)) else "category"
+    for category in categories:
+        base = next((name for name in (unquote(category.slug), category.name) if _NAMING.search(nicename(name))), "")
+        base = base or "category"
         wanted, number = nicename(base), 1
         while wanted in taken:
             number += 1
             wanted = f"{nicename(base, NAME_BYTES - len(str(number)) - 1)}-{number}"
         taken.add(wanted)
-        found[name] = wanted
+        found[*category.parents, category.name] = wanted
     return found
 
 

@@ -58,7 +58,8 @@ class ExportOptions:
         as_of: when the version was read, also the export's own date; the clock is not read.
         since: the first day, by the entry's date.
         until: the last day.
-        category: the name of the only category.
+        category: entries need this name among their categories.
+        tag: entries need this tag.
         hidden_comments: also write comments that are not visible, if the target can hold them back.
         body: ``markdown`` or ``html``, for formats with a choice.
         wordpress_body: the form of bodies for WordPress: ``html``, one block that shows them unchanged; ``blocks``, for
@@ -86,6 +87,7 @@ class ExportOptions:
     since: date | None = None
     until: date | None = None
     category: str | None = None
+    tag: str | None = None
     hidden_comments: bool = False
     body: str = "markdown"
     wordpress_body: str = ""

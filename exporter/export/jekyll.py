@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from html import escape
 from typing import Final
 
 from exporter.export.formats import Format
@@ -16,10 +17,14 @@ from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import (
     BETWEEN_TAGS,
     MORE,
+    PAGES,
+    PAGES_HOLD,
+    POSTS,
+    FrontFacts,
     Head,
     PageWriter,
     finds,
-    old_paths,
+    section,
     shown_title,
     site_path,
 )
@@ -44,8 +49,7 @@ _is_misread = finds(
 )
 """Matches text that Jekyll's Markdown reader treats differently from CommonMark, in addition to anything with a
 ``|``."""
-_POSTS: Final = "posts"
-_OWN: Final = re.compile(rf'(?:(?<=\]\()|(?<=href="))/{_POSTS}/(?:[\w.~-]|%[0-9A-F]{{2}})+/')
+_OWN: Final = re.compile(rf'(?:(?<=\]\()|(?<=href="))/(?:{POSTS}|{PAGES})/(?:[\w.~-]|%[0-9A-F]{{2}})+/')
 _RAW: Final = "{% raw %}"
 _END_RAW: Final = "{% endraw %}"
 
@@ -56,28 +60,36 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     yield Content("_config.yml", [_CONFIG.format(title=json.dumps(posts.blog_id), timezone=zone).encode()])
     ending = ".html" if posts.options.body == "html" else ".md"
 
-    def head(post: ExportPost, category: str) -> Head:
+    has_addresses = bool(posts.options.old_urls or posts.permalinks())
+
+    def head(post: ExportPost, facts: FrontFacts) -> Head:
+        addressed = post.public and (has_addresses or post.page)
         return {
-            "layout": "post",
+            "layout": "page" if post.page else "post",
             "title": shown_title(post),
             "date": post.when,
             "last_modified_at": post.record.updated,
-            "categories": [category] if post.category else None,
-            "permalink": f"/{_POSTS}/{_name(post)}/" if posts.options.old_urls and post.public else None,
-            "redirect_from": old_paths(post, posts.options),
+            "categories": facts.categories or None,
+            "tags": facts.tags or None,
+            "author": facts.author or None,
+            "excerpt": f"<p>{escape(facts.summary, quote=False)}</p>" if facts.summary else None,
+            "image": facts.cover or None,
+            "permalink": f"/{section(post)}/{_name(post)}/" if addressed else None,
+            "redirect_from": facts.aliases,
             "entry_id": post.id,
             "excerpt_separator": MORE,
         }
 
     def place(post: ExportPost) -> tuple[str, str]:
         # Files next to `_drafts` would be copied into the site, although no page shows them.
-        folder, pictures = ("_posts", FOLDER) if post.public else ("_drafts", f"_drafts/{FOLDER}")
+        shown = PAGES if post.page else "_posts"
+        folder, pictures = (shown, FOLDER) if post.public else ("_drafts", f"_drafts/{FOLDER}")
         return f"{folder}/{_name(post)}{ending}", pictures
 
     writer = PageWriter(
         posts,
         f"/{FOLDER}/",
-        lambda post: site_path(_POSTS, _name(post)),
+        lambda post: site_path(section(post), _name(post)),
         place,
         head,
         risky=lambda text: "|" in _TABLE.sub("", text) or _is_misread(text),
@@ -113,11 +125,17 @@ def _zone(when: datetime) -> str:
 
 
 def _name(post: ExportPost) -> str:
-    """Return a page's name: in Jekyll a post's name contains a date and a draft's name does not."""
-    day = post.when if post.public else None
+    """Return a page's name: in Jekyll a post's name contains a date; those of drafts and pages do not."""
+    day = post.when if post.public and not post.page else None
     return file_name(day, post.title, post.id).removesuffix(".md")
 
 
 FORMAT: Final = Format(
-    message("Jekyll, GitHub Pages"), export, drafts=True, bodies=True, shows=Comments.BODY, beside="_data"
+    message("Jekyll, GitHub Pages"),
+    export,
+    drafts=True,
+    bodies=True,
+    shows=Comments.BODY,
+    beside="_data",
+    holds=PAGES_HOLD,
 )

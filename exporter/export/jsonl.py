@@ -11,7 +11,8 @@ from exporter.export.csv_table import rough_text
 from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile
 from exporter.export.media import Copies, Media, new_address, old_addresses
-from exporter.export.posts import ExportPost, Posts, comment_record
+from exporter.export.parts import EVERYTHING, Part
+from exporter.export.posts import ExportPost, Posts, comment_record, shown_path
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
 from exporter.message import message
@@ -40,7 +41,7 @@ def comment_lines(posts: Posts) -> Iterator[bytes]:
 def _entries(posts: Posts, media: Media) -> Iterator[bytes]:
     for post in posts:
         media.account(post)
-        posts.report.wrote(len(post.comments), post.category)
+        posts.wrote(post)
         yield _line(entry_record(post, posts, media), posts.report, "entries", post.id)
 
 
@@ -64,7 +65,21 @@ def entry_record(post: ExportPost, posts: Posts, media: Media) -> dict[str, Any]
         "comments": len(post.comments),
         "url": next(old_addresses(post, posts.options), None),
         "new_url": new_address(posts, post.id),
+        "kind": str(entry.kind),
+        "audience": None if entry.audience is None else str(entry.audience),
+        "categories": [shown_path(category) for category in post.categories],
+        "tags": list(post.tags),
+        "author": post.author or None,
+        "permalink": entry.permalink or None,
+        "excerpt": entry.excerpt or None,
+        "featured": None if not entry.featured else featured_address(post, media),
     }
+
+
+def featured_address(post: ExportPost, media: Media) -> str:
+    """Return the address of a post's featured picture for a target."""
+    picture = media.featured(post)
+    return post.record.featured if picture is None else media.new_address(picture)
 
 
 def _date(date: datetime | None) -> str | None:
@@ -77,4 +92,7 @@ def _line(record: dict[str, Any], report: Report, kind: str, record_id: str) -> 
     return text.encode() + b"\n"
 
 
-FORMAT: Final = Format(message("programs: a flat JSON object on each line"), export)
+HELD: Final = EVERYTHING - {Part.EMAIL}
+"""The parts in these members: all but mail addresses, which are for nobody else to see."""
+
+FORMAT: Final = Format(message("programs: a flat JSON object on each line"), export, holds=HELD)

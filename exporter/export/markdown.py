@@ -15,7 +15,18 @@ from exporter.export.interface import Comments, Content, ExportFile, Preset
 from exporter.export.media import FOLDER
 from exporter.export.post_html import visible_xml
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.site_generators import Head, PageWriter, old_paths, page_name, shown_title, site_path
+from exporter.export.site_generators import (
+    PAGES,
+    PAGES_HOLD,
+    POSTS,
+    FrontFacts,
+    Head,
+    PageWriter,
+    page_name,
+    section,
+    shown_title,
+    site_path,
+)
 from exporter.message import message
 
 _ATTACHMENTS: Final = "attachments"
@@ -42,24 +53,25 @@ def vault(posts: Posts) -> Iterator[ExportFile]:
     for name, values in _SETTINGS.items():
         yield Content(f".obsidian/{name}.json", [f"{json.dumps(values, indent=2)}\n".encode()])
 
-    def head(post: ExportPost, category: str) -> Head:
+    def head(post: ExportPost, facts: FrontFacts) -> Head:
         return {
             "title": shown_title(post),
             "aliases": [shown_title(post)],
             "date": post.when,
             "updated": post.record.updated,
             "day": f"[[{_day(post)}]]",
-            "tags": [_tag(category)] if post.category else [],
+            "tags": list(dict.fromkeys(map(_tag, facts.terms))),
             "publish": None if post.public else False,
             "entry_id": post.id,
-            "old_paths": old_paths(post, posts.options),
+            "old_paths": facts.aliases,
+            **_extra(facts, "description"),
         }
 
     writer = PageWriter(
         posts,
         f"{_ATTACHMENTS}/",
         lambda post: _NOTES + quote(page_name(post)),
-        lambda post: (f"{'posts' if post.public else 'drafts'}/{page_name(post)}.md", _ATTACHMENTS),
+        lambda post: (f"{section(post) if post.public else 'drafts'}/{page_name(post)}.md", _ATTACHMENTS),
         head,
         finish=_linked,
         footnotes=True,
@@ -111,6 +123,12 @@ def _tag(category: str) -> str:
     return f"_{name}" if not name or name.isdecimal() else name
 
 
+def _extra(facts: FrontFacts, summary: str = "") -> Head:
+    """Return the fields that only some services state, with the name for the summary if the preset has no other one."""
+    found = {"author": facts.author, summary: facts.summary, "cover": facts.cover}
+    return {name: value for name, value in found.items() if name and value}
+
+
 _DESCRIPTION_CHARACTERS: Final = 120
 """Maximum length of a description taken from a post's text."""
 
@@ -121,46 +139,50 @@ def astro(posts: Posts) -> Iterator[ExportFile]:
     No starter of Astro omits drafts, so they are in a folder outside of its content.
     """
 
-    def head(post: ExportPost, category: str) -> Head:
+    def head(post: ExportPost, facts: FrontFacts) -> Head:
         return {
             "title": shown_title(post),
-            "description": description(post),
+            "description": facts.summary or description(post),
             "pubDate": post.when,
             "updatedDate": post.record.updated,
-            "tags": [category] if post.category else [],
+            "tags": facts.terms,
             # The name in its address, which Astro would make of the file's in small letters.
             "slug": page_name(post),
             "entry_id": post.id,
-            "aliases": old_paths(post, posts.options),
+            "aliases": facts.aliases,
+            **_extra(facts),
         }
 
-    return _pages(posts, head, place="src/content/blog", pictures=f"public/{FOLDER}", home="blog", footnotes=True)
+    folders = {"place": "src/content/blog", "pages": f"src/pages/{PAGES}", "pictures": f"public/{FOLDER}"}
+    return _pages(posts, head, **folders, home="blog", footnotes=True)
 
 
 def eleventy(posts: Posts) -> Iterator[ExportFile]:
     """Yield pages for Eleventy's base blog; a draft has its mark, and is in a folder that is not read."""
 
-    def head(post: ExportPost, category: str) -> Head:
+    def head(post: ExportPost, facts: FrontFacts) -> Head:
         return {
             "title": shown_title(post),
-            "description": description(post),
+            "description": facts.summary or description(post),
             "date": post.when,
-            "tags": [category] if post.category else [],
+            "tags": facts.terms,
             "draft": None if post.public else True,
             "entry_id": post.id,
-            "aliases": old_paths(post, posts.options),
+            "aliases": facts.aliases,
+            **_extra(facts),
             # Eleventy runs Liquid over Markdown unless another engine is named.
             "templateEngineOverride": "md",
         }
 
-    return _pages(posts, head, place="content/blog", pictures=f"public/{FOLDER}", home="blog")
+    return _pages(posts, head, place="content/blog", pages=f"content/{PAGES}", pictures=f"public/{FOLDER}", home="blog")
 
 
 def _pages(
     posts: Posts,
-    head: Callable[[ExportPost, str], Head],
+    head: Callable[[ExportPost, FrontFacts], Head],
     *,
     place: str,
+    pages: str,
     pictures: str,
     home: str,
     footnotes: bool = False,
@@ -169,19 +191,21 @@ def _pages(
 
     Args:
         posts: the posts of the export.
-        head: makes the front matter from a post and the name of its category.
-        place: the folder for published pages.
+        head: makes the front matter from a post and its facts.
+        place: the folder for published posts.
+        pages: the folder for published pages.
         pictures: the folder for their pictures.
-        home: the first part of the addresses that the generator gives to pages.
+        home: the first part of the addresses that the generator gives to posts.
         footnotes: whether the generator knows footnotes in Markdown.
     """
 
     def placed(post: ExportPost) -> tuple[str, str]:
-        folder, shown = (place, pictures) if post.public else ("drafts", f"drafts/{FOLDER}")
+        public = pages if post.page else place
+        folder, shown = (public, pictures) if post.public else ("drafts", f"drafts/{FOLDER}")
         return f"{folder}/{page_name(post)}.md", shown
 
     def address(post: ExportPost) -> str:
-        return site_path(home, page_name(post))
+        return site_path(PAGES if post.page else home, page_name(post))
 
     return PageWriter(posts, f"/{FOLDER}/", address, placed, head, footnotes=footnotes).pages()
 
@@ -208,7 +232,7 @@ def plain(posts: Posts) -> Iterator[ExportFile]:
     them.
     """
 
-    def head(post: ExportPost, category: str) -> Head:
+    def head(post: ExportPost, facts: FrontFacts) -> Head:
         return {
             "title": shown_title(post),
             "date": post.when,
@@ -216,14 +240,16 @@ def plain(posts: Posts) -> Iterator[ExportFile]:
             "draft": not post.public,
             "permalink": None if post.public else False,
             "eleventyExcludeFromCollections": None if post.public else True,
-            "categories": [category] if post.category else [],
+            "categories": facts.categories,
+            "tags": facts.tags or None,
             "entry_id": post.id,
-            "aliases": old_paths(post, posts.options),
+            "aliases": facts.aliases,
+            **_extra(facts, "summary"),
             # Eleventy runs Liquid over Markdown unless another engine is named.
             "templateEngineOverride": "md",
         }
 
-    return _pages(posts, head, place="posts", pictures=FOLDER, home="posts")
+    return _pages(posts, head, place=POSTS, pages=PAGES, pictures=FOLDER, home=POSTS)
 
 
 FORMAT: Final = Format(
@@ -232,4 +258,5 @@ FORMAT: Final = Format(
     drafts=True,
     bodies=True,
     shows=Comments.BODY,
+    holds=PAGES_HOLD,
 )

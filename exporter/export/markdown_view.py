@@ -21,12 +21,12 @@ from exporter.export.entry_page import (
 )
 from exporter.export.interface import RecordSource, RemotePage, ViewFile
 from exporter.export.names import page_path
-from exporter.html.links import AddressPattern
+from exporter.html.links import AddressPattern, absolute
 from exporter.html.local_links import ArchiveLinks, AssetMap, EntryAddresses
 from exporter.html.markdown_escape import link_target
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
-from exporter.model.records import Raw
+from exporter.model.records import PostKind, Raw
 from exporter.service.interface import Records
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.text import visible
@@ -34,6 +34,8 @@ from exporter.text import visible
 UNDATED: Final = "undated"
 ORPHANS: Final = "orphan-comments.md"
 INDEX: Final = "index.md"
+PAGES: Final = "pages"
+"""The folder of entries that are pages."""
 
 _MAX_TITLE_CHARACTERS: Final = 200
 _PLACE: Final = "latest/markdown"
@@ -41,12 +43,21 @@ _PLACE: Final = "latest/markdown"
 
 
 class _Page(NamedTuple):
-    """The facts held for each entry: id, path, day (empty if undated), and the shown part of the title."""
+    """The facts held for each entry.
+
+    Attributes:
+        entry_id: its id.
+        path: of its page; empty if it has none.
+        day: when it was written; empty if undated.
+        title: the shown part of its title.
+        permalink: its own address in the blog, if its service states it.
+    """
 
     entry_id: str
     path: str
     day: str
     title: str
+    permalink: str = ""
 
 
 class _Around(NamedTuple):
@@ -86,7 +97,12 @@ class MarkdownView:
         pages = [self._described(entry_id, raw) for entry_id, raw in records.scan(Kind.ENTRIES)]
         links_to, assets = self._surroundings(records, pages)
         around = _Around(self._service, links_to)
-        links = _hash([f"{page.entry_id}\0{page.path}".encode() for page in pages]) if self._entry_urls else b""
+        addressed = [page for page in pages if self._entry_urls or page.permalink]
+        links = (
+            _hash([f"{page.entry_id}\0{page.path}".encode("utf-8", "surrogatepass") for page in addressed])
+            if addressed
+            else b""
+        )
         for page in pages:
             cm_ids = comments.of(page.entry_id)
             parts = [
@@ -112,7 +128,9 @@ class MarkdownView:
     def _described(self, entry_id: str, raw: dict[str, Any]) -> _Page:
         post = self._service.post(raw)
         path = page_path(post.date, post.title, entry_id)
-        return _Page(entry_id, path, day(post.date), post.title[:_MAX_TITLE_CHARACTERS])
+        if post.kind is PostKind.PAGE:
+            path = f"{PAGES}/{path.rpartition('/')[2]}"
+        return _Page(entry_id, path, day(post.date), post.title[:_MAX_TITLE_CHARACTERS], post.permalink)
 
     def _surroundings(self, records: RecordSource, pages: list[_Page]) -> tuple[ArchiveLinks, dict[str, list[str]]]:
         """Return the link targets of pages, and for each entry the addresses of its assets."""
@@ -125,7 +143,11 @@ class MarkdownView:
                 needed[entry_id].append(url)
         entries = records.scan(Kind.ENTRIES) if self._entry_urls else ()
         addresses = EntryAddresses(self._entry_urls, entries, base)
-        paths = {page.entry_id: f"{_PLACE}/{page.path}" for page in pages} if self._entry_urls else {}
+        for page in pages:
+            if page.permalink and (address := absolute(page.permalink, base)):
+                addresses.add(page.entry_id, address)
+        addressed = (page for page in pages if self._entry_urls or page.permalink)
+        paths = {page.entry_id: f"{_PLACE}/{page.path}" for page in addressed}
         return ArchiveLinks(AssetMap(found, base), addresses, paths), needed
 
     def _comments_by_entry(self, records: RecordSource) -> CommentTable:
@@ -148,7 +170,7 @@ class MarkdownView:
         for entry_id in records.ids(Kind.ENTRY_LIST):
             if entry_id not in read:
                 item = self._service.post(None, records.load(Kind.ENTRY_LIST, entry_id))
-                yield _Page(entry_id, "", day(item.listed_on), item.title[:_MAX_TITLE_CHARACTERS])
+                yield _Page(entry_id, "", day(item.listed_on or item.date), item.title[:_MAX_TITLE_CHARACTERS])
 
 
 def _parts(records: RecordSource, page: _Page, cm_ids: list[str]) -> tuple[str, Raw | None, Raw | None, list[Raw]]:
@@ -175,18 +197,22 @@ def _render_here(page: RemotePage) -> bytes:
 
 
 def _by_year(pages: list[_Page]) -> dict[str, list[_Page]]:
-    """Group pages by the first folder of their path, each group by day; the undated come last."""
+    """Group pages by the first folder of their path, each group by day; the undated and :data:`PAGES` come last."""
     years: defaultdict[str, list[_Page]] = defaultdict(list)
     for page in pages:
         years[page.path.split("/", 1)[0]].append(page)
-    return {year: sorted(years[year], key=lambda page: page.day) for year in sorted(years)}
+    return {year: sorted(years[year], key=lambda page: page.day) for year in sorted(years, key=_year_order)}
+
+
+def _year_order(year: str) -> tuple[bool, str]:
+    return year == PAGES, year
 
 
 def _year_index(year: str, pages: list[_Page]) -> bytes:
     lines = [heading(1, _year_name(year)), ""]
     month = ""
     for page in pages:
-        if page.day[:7] != month:
+        if year != PAGES and page.day[:7] != month:
             month = page.day[:7]
             lines += ["", heading(2, month), ""] if len(lines) > 2 else [heading(2, month), ""]
         target = link_target(quote(page.path.split("/", 1)[1]), "")
@@ -195,7 +221,7 @@ def _year_index(year: str, pages: list[_Page]) -> bytes:
 
 
 def _top_index(blog_id: str, years: dict[str, list[_Page]], unread: list[_Page], orphans: int) -> bytes:
-    total = sum(len(pages) for pages in years.values())
+    total = sum(len(pages) for year, pages in years.items() if year != PAGES)
     lines = [heading(1, blog_id or t("(untitled)")), "", t("Entries: {n}", n=total), ""]
     lines += [f"- [{_year_name(year)}]({quote(year)}/{INDEX}) ({len(pages)})" for year, pages in years.items()]
     if orphans:
@@ -207,6 +233,8 @@ def _top_index(blog_id: str, years: dict[str, list[_Page]], unread: list[_Page],
 
 
 def _year_name(year: str) -> str:
+    if year == PAGES:
+        return t("Pages", "kind of entry")
     return t("Entries without a date") if year == UNDATED else f"{year}年"
 
 

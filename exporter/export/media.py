@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from exporter.export.interface import Copy, ExportOptions
 from exporter.export.names import slug
+from exporter.export.parts import Part
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.reasons import Reason, why_not_saved
 from exporter.export.report import Link, Report
@@ -82,8 +83,10 @@ class Media:
         entries = posts.records.scan(Kind.ENTRIES) if options.old_urls else iter(())
         self._with_fragments: set[str] = set()
         self._own = EntryAddresses(options.old_urls, self._noting(entries), self._base)
+        if posts.permalinks():
+            self._add_permalinks(posts)
         patterns = [pattern.text.replace("{blog_id}", posts.blog_id) for pattern in options.old_urls]
-        self._hosts = {host_of(text) for text in [self._base, *patterns]}
+        self._hosts = {host_of(text) for text in [self._base, *patterns, *posts.permalinks().values()]}
         self._there = lru_cache(maxsize=_CACHED_ADDRESSES)(self._places_there)
         self.find = lru_cache(maxsize=_CACHED_ADDRESSES)(self._look_up)
         """Returns the archive's facts about an address, or ``None`` if it is no picture or file of the blog."""
@@ -94,21 +97,55 @@ class Media:
             return None
         raw = next((raw for one in _spellings(url) if (raw := self._records.load(Kind.ASSETS, one)) is not None), None)
         if raw is None:
-            return None
+            file = self._file_of_page.get(meaning(url)) if self._posts.permalinks() else None
+            return None if file is None else self.find(file)
         asset = Asset.from_raw(raw)
-        infos = (self._records.load(Kind.FILES, file_id) for file_id in asset.ids("file"))
+        ids = asset.ids("file") or [each for each in [self._file_at.get(meaning(url))] if each is not None]
+        infos = (self._records.load(Kind.FILES, file_id) for file_id in ids)
         info = next((self._options.service.upload(found) for found in infos if found is not None), None)
         return PostPicture(asset, asset.path, _name(asset), info)
 
+    @cached_property
+    def _file_at(self) -> dict[str, str]:
+        """The ids of uploaded files whose service states their address, by these."""
+        uploads = ((file_id, self._options.service.upload(raw)) for file_id, raw in self._records.scan(Kind.FILES))
+        found = ((file_id, absolute(upload.url, self._base)) for file_id, upload in uploads if upload.url)
+        return {meaning(url): file_id for file_id, url in found if url is not None}
+
+    @cached_property
+    def _file_of_page(self) -> dict[str, str]:
+        """The addresses of uploaded files by those of the pages that show one of them alone."""
+        uploads = (self._options.service.upload(raw) for _, raw in self._records.scan(Kind.FILES))
+        return {meaning(each.page): each.url for each in uploads if each.url and each.page not in {"", each.url}}
+
     def pictures(self, post: ExportPost) -> list[PostPicture]:
-        """Return a post's pictures and linked files without duplicates, in order."""
+        """Return a post's pictures and linked files without duplicates, in order; the featured picture is the last."""
         found: dict[str, PostPicture] = {}
-        for body in (post.record.body, post.record.more):
-            for address, _ in _addresses(body):
+        for addresses in self._addresses_of(post):
+            for address, _ in addresses:
                 picture = self.find(address)
                 if picture is not None:
                     found.setdefault(picture.asset.url, picture)
         return list(found.values())
+
+    def featured(self, post: ExportPost) -> PostPicture | None:
+        """Return a post's featured picture if the archive has it and the format holds such."""
+        picture = (
+            self.find(post.record.featured) if post.record.featured and Part.FEATURED in self._posts.holds else None
+        )
+        return picture if picture is not None and picture.source is not None else None
+
+    def shown(self, post: ExportPost) -> list[PostPicture]:
+        """Return the pictures and files in a post's own text."""
+        addresses = [*_addresses(post.record.body), *_addresses(post.record.more)]
+        return list(filter(None, (self.find(address.text) for address in addresses)))
+
+    def _addresses_of(self, post: ExportPost) -> Iterator[tuple[EmbeddedAddress, ...]]:
+        """Yield the addresses in each part of a post."""
+        yield _addresses(post.record.body)
+        yield _addresses(post.record.more)
+        if post.record.featured and Part.FEATURED in self._posts.holds:
+            yield (EmbeddedAddress(post.record.featured, Use.SHOWN),)
 
     def account(
         self,
@@ -136,8 +173,8 @@ class Media:
         report = self._posts.report
         why = reason or (Reason.NEW_ADDRESS if self._options.media_base_url else Reason.OLD_ADDRESS)
         lost = leads_out = False
-        for body in (post.record.body, post.record.more):
-            for found in _addresses(body):
+        for addresses in self._addresses_of(post):
+            for found in addresses:
                 picture = self.find(found.text)
                 if picture is not None and picture.source is not None:
                     report.picture(picture.asset.url, None if picture.name in written else why, referred=referred)
@@ -214,6 +251,16 @@ class Media:
                 found[entry_id].add(place)
         return {entry_id: frozenset(places) for entry_id, places in found.items()}
 
+    def _add_permalinks(self, posts: Posts) -> None:
+        """Add the addresses that entries state, and collect the fragments of links."""
+        for entry_id, address in posts.permalinks().items():
+            self._own.add(entry_id, address)
+        for _, raw in self._records.scan(Kind.ENTRIES):
+            entry = self._options.service.post(raw)
+            for text in (entry.body, entry.more):
+                if "#" in text:
+                    self._with_fragments.update(map(attribute_text, _FAR.findall(text)))
+
     def _noting(self, entries: Iterable[tuple[str, Raw]]) -> Iterator[tuple[str, Raw]]:
         """Collect the fragments of links while the entries are read for their addresses."""
         for entry_id, raw in entries:
@@ -272,8 +319,10 @@ class Copies:
 
 
 def old_addresses(post: ExportPost, options: ExportOptions) -> Iterator[str]:
-    """Yield the addresses that a post had, by the patterns for them."""
-    return filter(None, (pattern.fill(post.record.raw) for pattern in options.old_urls))
+    """Yield the addresses that a post had: the one that it states, then those by the patterns."""
+    stated = absolute(post.record.permalink, "") if post.record.permalink else None
+    filled = (pattern.fill(post.record.raw) for pattern in options.old_urls)
+    yield from dict.fromkeys(filter(None, [stated, *filled]))
 
 
 def new_address(posts: Posts, entry_id: str) -> str | None:

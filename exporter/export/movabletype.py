@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -16,12 +17,14 @@ from exporter.export.formats import Format
 from exporter.export.importer_rules import EntryData, Frame, ImportFile, split
 from exporter.export.interface import ExportFile
 from exporter.export.names import plain_name
+from exporter.export.parts import Part
 from exporter.export.post_html import as_html, cleaned, comment_html
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.reasons import Reason
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse
 from exporter.message import message
+from exporter.model.records import CommentKind
 
 LINE_BYTES: Final = 7_000
 MAX_BYTES: Final = 8_190
@@ -151,11 +154,11 @@ class _Writer(ImportFile):
                 self.report.limit(Reason.LINES_LONG, post.id)
             self.take(self.media.pictures(post))
             yield EntryData(post.id, "".join(f"{line}\n" for line in self._entry(post, when)).encode())
-            self.report.wrote(len(post.comments), post.category)
+            self.posts.wrote(post)
 
     def _entry(self, post: ExportPost, when: datetime) -> Iterator[str]:
         entry = post.record
-        yield f"AUTHOR: {_line(self.posts.author)}"
+        yield f"AUTHOR: {_line(post.author or self.posts.author)}"
         yield f"TITLE: {_line(post.title)}"
         yield f"BASENAME: {self.posts.name(post.id)}"
         yield f"STATUS: {'Publish' if post.public else 'Draft'}"
@@ -163,15 +166,22 @@ class _Writer(ImportFile):
         yield f"ALLOW PINGS: {int(bool(entry.pings_open))}"
         yield "CONVERT BREAKS: 0"
         yield f"DATE: {_date(when)}"
-        if post.category:
-            yield f"CATEGORY: {_line(post.category)}"
+        names = list(dict.fromkeys(filter(None, (_line(category.name) for category in post.categories))))
+        if len(names) > 1:
+            yield f"PRIMARY CATEGORY: {names[0]}"
+        yield from (f"CATEGORY: {name}" for name in names)
+        if post.tags:
+            yield f"TAGS: {','.join(map(_tag, post.tags))}"
         yield "-----"
         yield from self._section("BODY:", self.body(entry.body, post), "entries", post.id, post.id)
         more = self._more(post)
         if more:
             yield from self._section("EXTENDED BODY:", more, "entries", post.id, post.id)
+        if entry.excerpt.strip():
+            excerpt = self.clean("excerpt", post, self.media.rewritten(entry.excerpt))
+            yield from self._section("EXCERPT:", excerpt, "entries", post.id, post.id)
         for comment in post.comments:
-            yield from self._comment(comment, post.id)
+            yield from self._notice(comment, post.id) if _is_notice(comment) else self._comment(comment, post.id)
         yield "--------"
 
     def _more(self, post: ExportPost) -> str:
@@ -190,7 +200,23 @@ class _Writer(ImportFile):
         url = _line(commenter_link(comment.url) or "")
         if url:
             head.insert(2, f"URL: {url}")
+        email = importer_rules.commenter_email(comment, self.report)
+        if email:
+            head.insert(2, f"EMAIL: {_line(email)}")
         yield from self._section("\n".join(head), comment_html(comment), "comments", comment.id, entry_id)
+
+    def _notice(self, found: PostComment, entry_id: str) -> Iterator[str]:
+        """Yield a trackback or pingback, whose title has a field of its own."""
+        comment = found.comment
+        head = [
+            "PING:",
+            f"TITLE: {_line(collapse(comment.title))}",
+            f"URL: {_line(commenter_link(comment.url) or '')}",
+            f"BLOG NAME: {_line(collapse(comment.name))}",
+            f"DATE: {_date(found.when)}",
+        ]
+        text = comment_html(replace(comment, title=""))
+        yield from self._section("\n".join(head), text, "comments", comment.id, entry_id)
 
     def _section(self, head: str, html: str, kind: str, record_id: str, entry_id: str) -> Iterator[str]:
         made = defused(html)
@@ -203,6 +229,18 @@ class _Writer(ImportFile):
         if made.text:
             yield made.text
         yield "-----"
+
+
+def _is_notice(found: PostComment) -> bool:
+    return found.comment.kind is not CommentKind.COMMENT
+
+
+def _tag(name: str) -> str:
+    """Return a tag for the list of tags, in quotes if it has the comma that separates them."""
+    line = _line(name)
+    if "," not in line and not line.startswith(('"', "'")):
+        return line
+    return f"'{line}'" if '"' in line else f'"{line}"'
 
 
 def _line(text: str) -> str:
@@ -220,4 +258,5 @@ FORMAT: Final = Format(
     splits=True,
     names=plain_name,
     wordpress=True,
+    holds=frozenset({Part.TAGS, Part.AUTHOR, Part.EXCERPT, Part.NOTICES, Part.EMAIL}),
 )

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from datetime import datetime
 from hashlib import blake2b, sha256
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urlsplit
+
+from exporter.model.records import Post
 
 NAME_BYTES: Final = 200
 """Well under the limit of common file systems (255 bytes), so that temporary names also fit."""
@@ -90,6 +92,25 @@ _CHANGED_BY_WORDPRESS: Final = re.compile(
     r"[^a-z0-9_\-\x80-\U0010ffff]|[\x80-\xbf\xd7\u02ca\u0300-\u036f\u2000-\u206f\u2122\ufff0-\uffff]|--|^-|-$"
 )
 """Around all that it drops or writes as a hyphen (``sanitize_title_with_dashes``)."""
+
+
+_ENDING: Final = re.compile(r"\.(?:html?|php|aspx?|cgi)$", re.IGNORECASE)
+
+
+def address_name(post: Post) -> str:
+    """Return a post's name in its old address: its slug, or the last part of its permalink; empty if neither is known.
+
+    Some services state a slug percent-encoded, as it is in the permalink.
+    """
+    if post.slug:
+        return unquote(post.slug) if post.permalink or post.audience is not None else post.slug
+    if not post.permalink:
+        return ""
+    try:
+        path = urlsplit(post.permalink).path
+    except ValueError:
+        return ""
+    return _ENDING.sub("", unquote(path.rstrip("/").rpartition("/")[2]))
 
 
 def plain_name(name: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final
 from exporter.errors import UsageError
 from exporter.export.formats import Format
 from exporter.export.interface import ExportFile, Filled
-from exporter.export.jsonl import entry_record
+from exporter.export.jsonl import HELD, entry_record
 from exporter.export.media import Copies, Media
 from exporter.export.posts import Posts, comment_record
 from exporter.message import message
@@ -45,13 +45,20 @@ _TYPES: Final = {
     "comments": _Type.WHOLE,
     "visible": _Type.TRUTH,
     "pictures": _Type.TEXTS,
+    "categories": _Type.TEXTS,
+    "tags": _Type.TEXTS,
+    "by_owner": _Type.TRUTH,
 }
 """The types of columns; all others are texts."""
 _ENTRY: Final = (
     "entry_id", "title", "name", "date", "last_update", "status", "category", "category_id", "body_html",
     "continuation_title", "continuation_html", "text", "pictures", "comments", "url", "new_url",
+    "kind", "audience", "categories", "tags", "author", "permalink", "excerpt", "featured",
 )  # fmt: skip
-_COMMENT: Final = ("cm_id", "entry_id", "date", "name", "title", "text", "url", "visible")
+_COMMENT: Final = (
+    "cm_id", "entry_id", "date", "name", "title", "text", "url", "visible",
+    "parent", "kind", "comment_status", "by_owner",
+)  # fmt: skip
 
 
 class _Table:
@@ -177,7 +184,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
 def _entries(posts: Posts, media: Media) -> Iterator[dict[str, Any]]:
     for post in posts:
-        posts.report.wrote(len(post.comments), post.category)
+        posts.wrote(post)
         media.account(post)
         yield entry_record(post, posts, media)
 
@@ -186,4 +193,4 @@ def _comments(posts: Posts) -> Iterator[dict[str, Any]]:
     return (comment_record(post, found) for post in posts for found in post.comments)
 
 
-FORMAT: Final = Format(message("DuckDB, pandas and other programs: two tables in Parquet"), export)
+FORMAT: Final = Format(message("DuckDB, pandas and other programs: two tables in Parquet"), export, holds=HELD)

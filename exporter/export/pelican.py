@@ -11,8 +11,20 @@ from urllib.parse import quote
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, ExportFile
 from exporter.export.names import plain_name
+from exporter.export.parts import Part
 from exporter.export.posts import ExportPost, Posts
-from exporter.export.site_generators import BETWEEN_TAGS, Head, PageWriter, finds, page_name, shown_title
+from exporter.export.reasons import Reason
+from exporter.export.site_generators import (
+    BETWEEN_TAGS,
+    PAGES,
+    PAGES_HOLD,
+    FrontFacts,
+    Head,
+    PageWriter,
+    finds,
+    page_name,
+    shown_title,
+)
 
 _PICTURES = "images"
 """The only folder of files that Pelican copies without configuration."""
@@ -26,6 +38,7 @@ _VIDEO: Final = re.compile(rf"(<video poster=\"{_STATIC}[^<>\"]*\")( src=\"{_STA
 _CATEGORY_CHARACTERS = 30
 """Pelican spells names in Latin letters, about six for a character, and names files after them."""
 
+_MARKUP: Final = re.compile(r"[\\`*_{}\[\]()#+!|~^$-]")
 _is_misread = finds(
     BETWEEN_TAGS,
     "~~",
@@ -44,16 +57,24 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     """
     ending, text = (".html", _html) if posts.options.body == "html" else (".md", _markdown)
 
+    def name(post: ExportPost) -> str:
+        return f"{PAGES}/{page_name(post)}{ending}" if post.page else f"{page_name(post)}{ending}"
+
     def place(post: ExportPost) -> tuple[str, str]:
         folder = "content" if post.public else "drafts"
-        return f"{folder}/{page_name(post)}{ending}", f"{folder}/{_PICTURES}"
+        return f"{folder}/{name(post)}", f"{folder}/{_PICTURES}"
+
+    def head(post: ExportPost, facts: FrontFacts) -> Head:
+        if len(facts.categories) > 1:
+            posts.report.changed("entries", Reason.CATEGORY_AS_TAG, post.id, len(facts.categories) - 1)
+        return _facts(post, facts, posts.name(post.id), in_html=ending == ".html")
 
     writer = PageWriter(
         posts,
         f"{_STATIC}/{_PICTURES}/",
-        lambda post: f"{_ARTICLE}/{quote(page_name(post))}{ending}",
+        lambda post: f"{_ARTICLE}/{quote(name(post))}",
         place,
-        lambda post, category: _facts(post, category, posts.name(post.id)),
+        head,
         text,
         most=_CATEGORY_CHARACTERS,
         line_break="  \n",
@@ -70,17 +91,30 @@ def _with_internal_links(text: str) -> str:
     return apart.replace(_ARTICLE, "{filename}").replace(_STATIC, "{static}")
 
 
-def _facts(post: ExportPost, category: str, name: str) -> Head:
-    """Return the metadata; titles and categories are HTML to Pelican's themes."""
+def _facts(post: ExportPost, facts: FrontFacts, name: str, *, in_html: bool) -> Head:
+    """Return the metadata; titles and names are HTML to Pelican's themes, and a summary is read as the body is."""
+    summary = escape(facts.summary, quote=False)
     found = {
         "title": escape(shown_title(post)),
         "date": post.when.isoformat(),
         "modified": post.record.updated.isoformat() if post.record.updated is not None else "",
-        "category": escape(category),
+        "category": escape("".join(facts.categories[:1])),
+        "tags": _listed([name for name in facts.terms if name not in facts.categories[:1]]),
+        "author": escape(facts.author),
+        "summary": escape(summary) if in_html else _MARKUP.sub(lambda sign: f"&#{ord(sign[0])};", summary),
+        "cover": escape(facts.cover.replace(_STATIC, "").lstrip("/") if facts.cover_name else facts.cover),
         "slug": name,
         "status": "published" if post.public else "draft",
     }
     return {key: " ".join(value.splitlines()) for key, value in found.items() if value}
+
+
+def _listed(names: list[str]) -> str:
+    """Return tags as a list; Pelican parts them at semicolons if there is one, otherwise at commas."""
+    tags = [escape(name.replace(";", "；"), quote=False).replace(";", "；") for name in names]
+    if not any("," in tag for tag in tags):
+        return ", ".join(tags)
+    return "; ".join(tags) + ";"
 
 
 def _markdown(facts: Head, body: str) -> str:
@@ -94,4 +128,12 @@ def _html(facts: Head, body: str) -> str:
     return f"<!DOCTYPE html>\n<html>\n<head>\n{head}\n</head>\n<body>\n{body}</body>\n</html>\n"
 
 
-FORMAT: Final = Format("Pelican", export, drafts=True, bodies=True, shows=Comments.BODY, names=plain_name)
+FORMAT: Final = Format(
+    "Pelican",
+    export,
+    drafts=True,
+    bodies=True,
+    shows=Comments.BODY,
+    names=plain_name,
+    holds=PAGES_HOLD - {Part.ADDRESS},
+)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from html import escape
 from typing import NamedTuple
 
 from exporter.export.entry_page import day, t
-from exporter.export.posts import ExportPost, PostComment
+from exporter.export.posts import ExportPost, PostComment, shown_path
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
 from exporter.html.anchors import rename_places
@@ -17,8 +17,10 @@ from exporter.html.links import commenter_link
 from exporter.html.safe_html import safe_html
 from exporter.html.text import collapse, text_of
 from exporter.html.tree import LINE_TAGS, Element, TooComplex, TooLarge, too_large, too_large_words
+from exporter.model.labels import marks_of
 from exporter.model.records import Comment
 from exporter.text import visible, without_surrogates
+from exporter.translation import translated
 
 _LINE_END = re.compile(r"\r\n?")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -86,21 +88,36 @@ def comment_html(comment: Comment) -> str:
     return f"<b>{escape(title, quote=False)}</b><br>\n{shown}" if title else shown
 
 
-def comment_block(found: PostComment) -> str:
-    """Return a comment with its writer and its day, as HTML without active content."""
+def post_facts(post: ExportPost) -> list[str]:
+    """Return a post's categories, tags and author, as readers see them below its title."""
+    categories = "、".join(map(shown_path, post.categories))
+    return [*([categories] if categories else []), *(f"#{tag}" for tag in post.tags), *filter(None, [post.author])]
+
+
+def comment_marks(comment: Comment, answers: Comment | None) -> list[str]:
+    """Return what sets a comment apart, in words: the one that it answers, its kind, and that the owner wrote it."""
+    marks = [t("↩ to {name}", name=collapse(answers.name) or t("(no name)"))] if answers is not None else []
+    marks += [translated(mark, "ja") for mark in marks_of(comment)]
+    return [*marks, t("By the owner of the blog")] if comment.by_owner else marks
+
+
+def comment_block(found: PostComment, answers: Comment | None = None) -> str:
+    """Return a comment with its writer and its day, as HTML without active content; ``answers`` is its parent."""
     comment = found.comment
     name = escape(collapse(comment.name), quote=False)
     url = commenter_link(comment.url) or ""
     shown = f'<a href="{escape(url)}" rel="nofollow">{name or escape(url)}</a>' if url else name
-    head = " · ".join(filter(None, [shown, day(comment.date)]))
+    marks = (escape(mark, quote=False) for mark in comment_marks(comment, answers))
+    head = " · ".join(filter(None, [shown, day(comment.date), *marks]))
     return f"<div>\n<h3>{head}</h3>\n<div>{comment_html(comment)}</div>\n</div>"
 
 
-def comments_html(comments: Sequence[PostComment]) -> str:
+def comments_html(post: ExportPost) -> str:
     """Return the comments on a post as a list below it with a heading; empty if it has no comments."""
-    if not comments:
+    if not post.comments:
         return ""
-    return "\n".join(["<hr>", f"<h2>{t('Comments ({n})', n=len(comments))}</h2>", *map(comment_block, comments)])
+    blocks = (comment_block(each.found, each.answers) for each in post.threads())
+    return "\n".join(["<hr>", f"<h2>{t('Comments ({n})', n=len(post.comments))}</h2>", *blocks])
 
 
 def report_bodies(post: ExportPost, report: Report, *, bodies: bool = True) -> None:

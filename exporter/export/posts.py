@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -12,15 +12,17 @@ from typing import Any, Final, NamedTuple
 from exporter import text
 from exporter.export.comment_index import CommentIndex
 from exporter.export.interface import Comments, ExportOptions, RecordSource, Side
-from exporter.export.names import Spelling, UniqueNames
+from exporter.export.names import Spelling, UniqueNames, address_name
+from exporter.export.parts import EVERYTHING, Part
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
-from exporter.html.links import commenter_link, host_of
+from exporter.export.threads import threads
+from exporter.html.links import absolute, commenter_link, host_of
 from exporter.html.text import collapse
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause, Declared, Hidden, PostStatus, Verdict, more_hidden
-from exporter.model.records import Comment, Post, Raw
+from exporter.model.records import Audience, Category, Comment, CommentKind, Post, PostKind, Raw
 from exporter.service.interface import Records
 
 
@@ -94,6 +96,14 @@ class PostComment(NamedTuple):
     when: datetime
 
 
+class ThreadedPostComment(NamedTuple):
+    """A comment in its thread: its level, 0 for an answer to the post, and the comment that it answers."""
+
+    found: PostComment
+    level: int
+    answers: Comment | None
+
+
 @dataclass(frozen=True, slots=True)
 class ExportPost:
     """An entry as exports write it.
@@ -104,8 +114,11 @@ class ExportPost:
         status: its status in the new home.
         when: its date; if that is impossible, the nearest known date.
         title: its title on one line, without the spaces around it.
-        category: the name of its category; empty if unknown.
+        category: the name of its first category; empty if unknown.
         comments: those that go with it, in the order of their ids.
+        categories: all its categories without duplicates, each name on one line.
+        tags: its tags without duplicates, each on one line.
+        author: its writer's name on one line; empty if the service names none.
     """
 
     id: str
@@ -115,6 +128,27 @@ class ExportPost:
     title: str
     category: str
     comments: tuple[PostComment, ...]
+    categories: tuple[Category, ...] = ()
+    tags: tuple[str, ...] = ()
+    author: str = ""
+
+    @property
+    def page(self) -> bool:
+        """Whether it is a page and not a post."""
+        return self.record.kind is PostKind.PAGE
+
+    def threads(self) -> list[ThreadedPostComment]:
+        """Return the comments in the order of reading: each one, then the answers to it."""
+        found = {each.comment.id: each for each in self.comments}
+        return [
+            ThreadedPostComment(found[comment.id], level, answers)
+            for comment, level, answers in threads([each.comment for each in self.comments])
+        ]
+
+    @property
+    def terms(self) -> list[str]:
+        """The names of its categories and tags without duplicates, for formats that have only one kind of them."""
+        return list(dict.fromkeys([*(category.name for category in self.categories), *self.tags]))
 
     @property
     def public(self) -> bool:
@@ -122,8 +156,13 @@ class ExportPost:
         return self.status is PostStatus.PUBLISH
 
 
+def shown_path(category: Category) -> str:
+    """Return a category's name behind those of its parents."""
+    return " > ".join([*category.parents, category.name])
+
+
 def comment_record(post: ExportPost, found: PostComment) -> dict[str, Any]:
-    """Return a comment as a flat, typed object."""
+    """Return a comment as a flat, typed object; never with its writer's mail address."""
     comment = found.comment
     return {
         "cm_id": comment.id,
@@ -134,6 +173,10 @@ def comment_record(post: ExportPost, found: PostComment) -> dict[str, Any]:
         "text": comment.text,
         "url": commenter_link(comment.url),
         "visible": found.visible,
+        "parent": comment.parent if comment.parent in {each.comment.id for each in post.comments} else None,
+        "kind": str(comment.kind),
+        "comment_status": None if comment.status is None else str(comment.status),
+        "by_owner": comment.by_owner,
     }
 
 
@@ -147,6 +190,7 @@ class Posts:
         holds_back: whether the target can keep a comment unapproved.
         newest: the newest state, if ``records`` is an older one: nothing hidden or removed since is public.
         spelling: how the target spells the names of posts in addresses, if it uses them.
+        holds: the parts that the format holds; the report counts the others.
     """
 
     def __init__(
@@ -158,6 +202,7 @@ class Posts:
         holds_back: bool = False,
         newest: Newest | None = None,
         spelling: Spelling | None = None,
+        holds: Collection[Part] = EVERYTHING,
     ) -> None:
         self.records = records
         self.blog_id = records.blog_id
@@ -167,11 +212,16 @@ class Posts:
         self._visibility = Visibility(options.declared, options.as_of, options.service, newest)
         self._hidden = holds_back and (options.hidden_comments or options.side is Side.REST)
         self._with_comments = options.comments in {None, Comments.BODY}
-        self._categories: dict[str, None] = {}
+        self.holds = holds
+        self._categories: dict[str, Category] = {}
+        self._tree: dict[tuple[str, ...], Category] = {}
+        self._tags: dict[str, None] = {}
+        self._authors: dict[str, None] = {}
         self._rows: dict[str, _Row] = {}
+        self._permalinks: dict[str, str] = {}
         self._spell = None if spelling is None else UniqueNames(spelling).fit
-        report.old_hosts = _old_hosts(records, options)
         self._choose()
+        report.old_hosts = _old_hosts(records, options) | {host_of(url) for url in self._permalinks.values()}
         for name in self._categories:
             report.category(name)
         self._comments = CommentIndex()
@@ -196,21 +246,59 @@ class Posts:
         """Return the ids of the posts in their order."""
         return list(self._rows)
 
+    def permalinks(self) -> Mapping[str, str]:
+        """Return the addresses that entries state, by the ids of these, also for entries outside of this export."""
+        return self._permalinks
+
     def categories(self) -> list[str]:
-        """Return the distinct category names in the order of the posts."""
-        return list(self._categories)
+        """Return the distinct names of the posts' categories in the order of the posts."""
+        return list(dict.fromkeys(category.name for category in self._categories.values()))
+
+    def category_tree(self) -> list[Category]:
+        """Return the posts' categories and those above them, each once and after its parents."""
+        return list(self._tree.values())
+
+    def tags(self) -> list[str]:
+        """Return the distinct tags in the order of the posts."""
+        return list(self._tags)
+
+    def authors(self) -> list[str]:
+        """Return the distinct names of writers; an empty one stands for posts that state none."""
+        return list(self._authors)
+
+    def wrote(self, post: ExportPost, comments: int | None = None) -> None:
+        """Report a post that a file contains, and its parts that the format does not hold.
+
+        Args:
+            post: the post.
+            comments: how many of its comments the file contains; by default all.
+        """
+        self.report.wrote(len(post.comments) if comments is None else comments, *map(shown_path, post.categories))
+        for kind, part, record_id, times in _parts(post, comments=comments != 0):
+            if part not in self.holds:
+                self.report.changed(kind, Cause(Reason.NOT_HELD, part), record_id, times)
+        written = (
+            {found.comment.id for found in post.comments} if comments != 0 and Part.THREADS in self.holds else set()
+        )
+        for found in post.comments if written else ():
+            if found.comment.parent and found.comment.parent not in written:
+                self.report.changed("comments", Reason.ANSWERED_LEFT_OUT, found.comment.id)
 
     def post(self, entry_id: str) -> ExportPost:
         """Return a post of this export."""
         post = self._read(entry_id, self.records.load(Kind.ENTRIES, entry_id) or {})
+        categories = self._categories_of(post)
         return ExportPost(
             id=entry_id,
             record=post,
             status=self._rows[entry_id].status,
             when=_when(post).astimezone(self._service.timezone),
             title=collapse(post.title),
-            category=self._category(post),
+            category=categories[0].name if categories else "",
             comments=self._comments_on(entry_id) if self._with_comments else (),
+            categories=categories,
+            tags=_tags_of(post),
+            author=collapse(post.author),
         )
 
     def name(self, entry_id: str) -> str:
@@ -244,15 +332,18 @@ class Posts:
         for entry_id, raw in self.records.scan(Kind.ENTRIES):
             self.report.took("entries")
             post = self._read(entry_id, raw)
+            address = absolute(post.permalink, f"https://{self.blog_id}/") if post.permalink else None
+            if address is not None:
+                self._permalinks[entry_id] = address
             verdict = self._visibility.entry(post)
             cause = self._refusal(post, verdict)
             if cause is not None:
                 self.report.left("entries", cause, entry_id)
             else:
-                self._categories.update(dict.fromkeys(filter(None, [self._category(post)])))
+                self._note_terms(post)
                 # Some importers publish posts marked private, so an export as drafts contains only drafts.
                 status = PostStatus.DRAFT if self.options.declared.all_as_draft else verdict.status
-                name = "" if self._spell is None else self._spell(post.slug, entry_id)
+                name = "" if self._spell is None else self._spell(address_name(post), entry_id)
                 self._rows[entry_id] = _Row(status, int(_when(post).timestamp()), name)
         for entry_id in self.records.ids(Kind.ENTRY_LIST):
             if not self._is_read(entry_id):
@@ -265,8 +356,10 @@ class Posts:
         side = self._side(verdict)
         if side is not options.side:
             return {Side.PUBLIC: Reason.IN_PUBLIC, Side.DRAFTS: Reason.IN_DRAFTS}.get(side, verdict.cause)
-        if options.category is not None and self._category(post) != options.category:
+        if options.category is not None and options.category not in {each.name for each in self._categories_of(post)}:
             return Reason.OTHER_CATEGORY
+        if options.tag is not None and options.tag not in _tags_of(post):
+            return Reason.OTHER_TAG
         if options.since is not None or options.until is not None:
             if post.date is None:
                 return Reason.NO_DAY
@@ -319,8 +412,29 @@ class Posts:
         post = self._service.post(raw, self.records.load(Kind.ENTRY_LIST, entry_id))
         return post if post.id == entry_id else replace(post, id=entry_id)
 
-    def _category(self, post: Post) -> str:
-        return collapse(post.category or "") or self._names.get(post.category_id, "")
+    def _note_terms(self, post: Post) -> None:
+        """Note the categories, tags and the author of a post of this export."""
+        for category in self._categories_of(post):
+            self._categories.setdefault(shown_path(category), category)
+            path = (*category.parents, category.name)
+            for length in range(1, len(path)):
+                self._tree.setdefault(path[:length], Category(path[length - 1], path[: length - 1]))
+            if not self._tree.setdefault(path, category).slug and category.slug:
+                self._tree[path] = category
+        self._tags.update(dict.fromkeys(_tags_of(post)))
+        self._authors[collapse(post.author)] = None
+
+    def _categories_of(self, post: Post) -> tuple[Category, ...]:
+        if not post.categories:
+            name = collapse(post.category or "") or self._names.get(post.category_id, "")
+            return (Category(name),) if name else ()
+        found: dict[tuple[str, ...], Category] = {}
+        for category in post.categories:
+            name = collapse(category.name)
+            parents = tuple(filter(None, map(collapse, category.parents[-_MAX_PARENTS:])))
+            if name:
+                found.setdefault((*parents, name), Category(name, parents, category.slug))
+        return tuple(found.values())
 
     @cached_property
     def _names(self) -> dict[str, str]:
@@ -337,6 +451,47 @@ class Posts:
                 if category and self._side(self._visibility.entry(post)) is self.options.side:
                     names[category_id] = category
         return names
+
+
+_MAX_PARENTS: Final = 20
+"""Deeper categories keep the innermost ones."""
+
+
+def _tags_of(post: Post) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, map(collapse, post.tags))))
+
+
+_LIMITED: Final = {
+    Audience.SCHEDULED: Part.SCHEDULED,
+    Audience.MEMBERS: Part.MEMBERS,
+    Audience.PASSWORD: Part.PASSWORD,
+}
+
+
+def _parts(post: ExportPost, *, comments: bool) -> Iterator[tuple[str, Part, str, int]]:
+    """Yield the kind of record, the part, the record's id and the number of values, for each part that a post has."""
+    entry = post.record
+    has = {
+        Part.PARENTS: sum(bool(category.parents) for category in post.categories),
+        Part.TAGS: len(post.tags),
+        Part.AUTHOR: bool(post.author),
+        Part.EXCERPT: bool(entry.excerpt.strip()),
+        Part.FEATURED: bool(entry.featured),
+        Part.ADDRESS: bool(entry.permalink),
+        Part.PAGE: post.page,
+    }
+    if entry.audience in _LIMITED:
+        has[_LIMITED[entry.audience]] = True
+    yield from (("entries", part, post.id, int(times)) for part, times in has.items() if times)
+    for found in post.comments if comments else ():
+        comment = found.comment
+        of_comment = {
+            Part.THREADS: bool(comment.parent),
+            Part.NOTICES: comment.kind is not CommentKind.COMMENT,
+            Part.EMAIL: bool(comment.email),
+            Part.OWNER: bool(comment.by_owner),
+        }
+        yield from (("comments", part, comment.id, 1) for part in of_comment if of_comment[part])
 
 
 def _second_of(comment: Comment, post_second: int) -> int:

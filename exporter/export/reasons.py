@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
+from exporter.export.parts import Part
 from exporter.export.targets import Matter
 from exporter.message import Message, filled, message, message_template
 from exporter.model.asset import Asset, AssetState
@@ -30,6 +31,7 @@ class Reason(Enum):
     IN_PUBLIC = message_template("public, and so in the other export")
     IN_DRAFTS = message_template("a draft, and in the other export")
     OTHER_CATEGORY = message_template("of another category")
+    OTHER_TAG = message_template("without the tag")
     NO_DAY = message_template("without a date, and a span of dates was asked for")
     OTHER_DAY = message_template("outside of the dates asked for")
     NOT_READ = message_template("listed, but the archive has no full record of it")
@@ -87,7 +89,23 @@ class Reason(Enum):
     NAME_MADE = message_template("name made up, since Blogger wants one")
     NAME_CUT = message_template("name cut at the {value} bytes WordPress holds")
     ADDRESS_CUT = message_template("address above {value} characters left out")
+    NOT_HELD = message_template("written without {field}, which the format does not hold")
+    ANSWERED_LEFT_OUT = message_template("answers a comment that is not in this export, and is written as a first one")
+    CATEGORY_AS_TAG = message_template("second and further categories written as tags")
+    EXCERPT_CUT = message_template("excerpt cut at the {value} characters Ghost holds")
+    EMAIL_CUT = message_template("mail address above {value} characters left out")
+    # What the API of WordPress cannot hold.
+    PASSWORD_UNKNOWN = message_template("private, since the archive does not have the password that it was behind")
+    MEMBERS_PRIVATE = message_template("private, since only members could see it")
+    SCHEDULE_PASSED = message_template("a draft, since the date for which it was scheduled has passed or is near")
+    AUTHOR_UNKNOWN = message_template("by an author who has no account of that name in the new home")
+    PAGE_WITHOUT_TERMS = message_template("a page, for which WordPress has no categories and tags")
+    FEATURED_LOST = message_template("without its featured picture, which is not in the new home")
+    THREAD_BROKEN = message_template("answers a comment that is not moved, and so the entry")
+    THREAD_LOOP = message_template("answers itself through others, and so the entry")
+    PING_AS_COMMENT = message_template("a trackback or pingback, which WordPress' API takes as a comment only")
     # Known limits of targets that an entry meets.
+    FEATURED_LATER = message_template("has its featured picture in a later file; set it by hand after the import")
     LEADS_OUT = message_template("links to entries that are not in this export")
     PICTURE_LOST = message_template("shows pictures that the archive does not have")
     CSV_ONLY = message_template("has an old address that only redirects.csv can hold")
@@ -120,16 +138,41 @@ class Reason(Enum):
         return Cause(self, value=f"{value:,}")
 
 
-_OF_TARGETS: Final = (Reason.NOT_KEPT, Reason.NOT_SURE)
 _MATTERS: Final[Mapping[str, Message]] = {
     Matter.COMMENTS: message("comments"),
     Matter.PICTURES: message("pictures"),
     Matter.DRAFTS: message("the state of a draft"),
     Matter.CATEGORIES: message("a category"),
+    Matter.TAGS: message("tags"),
     Matter.SLUGS: message("an address of its own"),
 }
-_PARTS: Final[Mapping[str, Message]] = {"title": message("title"), "body": message("body")}
+_LOST_PARTS: Final[Mapping[str, Message]] = {
+    Part.PARENTS: message("the parents of its categories"),
+    Part.TAGS: message("its tags"),
+    Part.AUTHOR: message("its author's name"),
+    Part.EXCERPT: message("its excerpt"),
+    Part.FEATURED: message("its featured picture"),
+    Part.ADDRESS: message("its old address"),
+    Part.PAGE: message("its mark as a page"),
+    Part.SCHEDULED: message("its mark as scheduled"),
+    Part.MEMBERS: message("its limit to members"),
+    Part.PASSWORD: message("its password"),
+    Part.THREADS: message("the comment that it answers"),
+    Part.NOTICES: message("its mark as a trackback or pingback"),
+    Part.EMAIL: message("its writer's mail address"),
+    Part.OWNER: message("its mark as the owner's"),
+}
+_PARTS: Final[Mapping[str, Message]] = {
+    "title": message("title"), "body": message("body"), "excerpt": message("excerpt"),
+}  # fmt: skip
 """The parts of an entry that :data:`Reason.NOT_IN_XML_OF` names."""
+_NAMES: Final[Mapping[Enum, Mapping[str, Message]]] = {
+    Reason.NOT_KEPT: _MATTERS,
+    Reason.NOT_SURE: _MATTERS,
+    Reason.NOT_IN_XML_OF: _PARTS,
+    Reason.NOT_HELD: _LOST_PARTS,
+}
+"""The words for the field of a cause."""
 _HIDDEN: Final[Mapping[Enum, str]] = {
     Hidden.FLAG: message_template("{field} is {value}"),
     Hidden.UNDECLARED: message_template("{field} {value} is not declared public"),
@@ -149,8 +192,7 @@ def kind_name(kind: str, count: int) -> Message:
 
 def sentence(kind: str, cause: Cause) -> Message:
     """Return why something happened to a record of a kind."""
-    names = _MATTERS if cause.reason in _OF_TARGETS else _PARTS if cause.reason is Reason.NOT_IN_XML_OF else {}
-    field = names.get(cause.field, cause.field)
+    field = _NAMES.get(cause.reason, {}).get(cause.field, cause.field)
     hidden = _HIDDEN.get(cause.reason)
     text = filled(hidden or str(cause.reason.value), field=field, value=cause.value)
     if cause.newest:

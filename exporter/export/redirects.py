@@ -11,6 +11,7 @@ from exporter.errors import UsageError
 from exporter.export.formats import Format
 from exporter.export.interface import Content, ExportFile
 from exporter.export.media import new_address, old_addresses
+from exporter.export.parts import EVERYTHING
 from exporter.export.posts import Posts
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
@@ -44,9 +45,9 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield the same list in four forms.
 
     Raises:
-        UsageError: the patterns of the old or the new addresses are missing.
+        UsageError: the old addresses are unknown, or the pattern of the new ones is missing.
     """
-    if not posts.options.old_urls or posts.options.new_url is None:
+    if posts.options.new_url is None or not (posts.options.old_urls or posts.permalinks()):
         raise UsageError(message("Redirects need both patterns: --old-url and --new-url."))
     for name, head, row in _FORMS:
         first = name == _FORMS[0][0]
@@ -65,7 +66,7 @@ def _moves(posts: Posts, report: Report) -> Iterator[_Move]:
             report.left("entries", Reason.NO_NEW_ADDRESS, post.id)
             continue
         taken.update(olds)
-        report.wrote(0, post.category)
+        posts.wrote(post, 0) if report is posts.report else report.wrote(0)
         for old in olds:
             move = _Move(post.id, old, new)
             if not move.is_path:
@@ -133,5 +134,9 @@ _FORMS: tuple[tuple[str, str, Callable[[_Move], str]], ...] = (
 
 
 FORMAT: Final = Format(
-    message("nginx, Apache, Netlify: old addresses to new ones"), export, comments=False, media=False
+    message("nginx, Apache, Netlify: old addresses to new ones"),
+    export,
+    comments=False,
+    media=False,
+    holds=EVERYTHING,
 )

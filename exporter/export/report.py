@@ -13,6 +13,7 @@ from exporter.export.reasons import Reason, kind_name, sentence
 from exporter.html.links import host_of
 from exporter.message import filled, message, message_template
 from exporter.model.publication import Cause, Hidden
+from exporter.model.records import Audience
 
 Part = Literal["left_out", "by_address", "changed", "preflight", "closing"]
 
@@ -43,6 +44,8 @@ _OF_IDS: Final = ("entries", "comments")
 
 _PRIVATE: Final = (Hidden.FLAG, Hidden.REMOVED)
 """Why an entry is private; for all other reasons it is a draft."""
+_UNPUBLISHED: Final = (repr(str(Audience.DRAFT)), repr(str(Audience.SCHEDULED)))
+"""The flags of drafts, if the service states them."""
 
 _NOT_SAVED: Final = {
     Reason.NOT_SAVED_YET: "not_saved_yet",
@@ -150,12 +153,11 @@ class Report:
         """Name a category that entries of this export have."""
         self._categories.setdefault(name, False)
 
-    def wrote(self, comments: int, category: str) -> None:
-        """Count an entry that was written, with its number of comments."""
+    def wrote(self, comments: int, *categories: str) -> None:
+        """Count an entry that was written, with its number of comments and its categories."""
         self.written["entries"] += 1
         self.written["comments"] += comments
-        if category:
-            self._categories[category] = True
+        self._categories.update(dict.fromkeys(filter(None, categories), True))
 
     def picture(self, address: str, why: Reason | None = None, *, referred: bool = False) -> None:
         """Count a picture or file once, by its best outcome.
@@ -225,7 +227,8 @@ class Report:
         entries: defaultdict[str, list[str]] = defaultdict(list)
         for (kind, cause), ids in self._left.items():
             if kind == "entries" and isinstance(cause.reason, Hidden):
-                entries["private" if cause.reason in _PRIVATE else "drafts"] += ids
+                is_private = cause.reason in _PRIVATE and cause.value not in _UNPUBLISHED
+                entries["private" if is_private else "drafts"] += ids
         not_read = self._left.get(("entries", Cause(Reason.NOT_READ)), [])
         return {
             **{name: ClosingLoss(outcomes[name]) for name, (kind, _) in CLOSING.items() if kind == "pictures"},

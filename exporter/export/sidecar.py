@@ -75,14 +75,15 @@ def _thread(post: ExportPost, posts: Posts) -> Iterator[str]:
     yield f"<dsq:thread_identifier>{escaped(post.id)}</dsq:thread_identifier>"
     yield f"<wp:post_date_gmt>{_gmt(post.when)}</wp:post_date_gmt>"
     yield "<wp:comment_status>open</wp:comment_status>"
+    parents = {each.found.comment.id: each.answers.id for each in post.threads() if each.answers is not None}
     for found in post.comments:
         if len(text_of(found.comment.text).strip()) < _MIN_COMMENT_CHARACTERS:
             posts.report.limit(Reason.COMMENT_SHORT, post.id)
-        yield from _comment(found)
+        yield from _comment(found, parents.get(found.comment.id))
     yield "</item>"
 
 
-def _comment(found: PostComment) -> Iterator[str]:
+def _comment(found: PostComment, parent: str | None) -> Iterator[str]:
     comment = found.comment
     name = collapse(comment.name)
     facts: dict[str, Any] = {
@@ -95,7 +96,7 @@ def _comment(found: PostComment) -> Iterator[str]:
         "date_gmt": _gmt(found.when),
         "content": cdata(comment_html(comment)),
         "approved": int(found.visible),
-        "parent": 0,
+        "parent": 0 if parent is None else escaped(parent),
     }
     yield "<wp:comment>"
     for field, value in facts.items():

@@ -5,31 +5,38 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache, partial
 from html import escape
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
+from exporter.export.csv_table import rough_text
 from exporter.export.entry_page import heading as markdown_heading
-from exporter.export.entry_page import render_comments, t
-from exporter.export.interface import Content, ExportFile, ExportOptions
+from exporter.export.entry_page import plain, render_comments, t
+from exporter.export.interface import Content, ExportFile
 from exporter.export.media import Copies, Media, old_addresses
 from exporter.export.names import file_name, safe_id
-from exporter.export.post_html import comment_block, report_bodies, safe_body, visible_xml
-from exporter.export.posts import ExportPost, PostComment, Posts
+from exporter.export.parts import FOR_READERS, Part
+from exporter.export.post_html import comment_block, comment_marks, report_bodies, safe_body, visible_xml
+from exporter.export.posts import ExportPost, Posts, ThreadedPostComment
 from exporter.export.reasons import Reason
 from exporter.html.anchors import Numbering, rename_places, wanted_places
 from exporter.html.markdown import Markdown, to_markdown
 from exporter.html.markdown_inline import HARD_BREAK
 from exporter.html.text import collapse
+from exporter.model.records import CommentKind
 
 _ESCAPED_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _NAME_CHARACTERS: Final = 60
 _CACHED_PLACES: Final = 1024
 """Size of the cache of posts' places: the newest posts link to each other, others to few."""
 
+PAGES_HOLD: Final = FOR_READERS - {Part.PARENTS}
+"""The parts that pages of all generators hold."""
+POSTS: Final = "posts"
+PAGES: Final = "pages"
 MORE: Final = "<!--more-->"
 BETWEEN_TAGS: Final = "^(?!(?:<br>)+\n|<hr>\n)<[a-z][^\n]*>\n\n"
 """A tag on a separate line, except breaks: some Markdown readers do not read Markdown below it."""
@@ -44,6 +51,34 @@ def own_prefix(entry_id: str) -> str:
     return f"e{safe_id(entry_id)}-"
 
 
+@dataclass(frozen=True, slots=True)
+class FrontFacts:
+    """The facts about a post for its front matter, as generators can hold them.
+
+    Attributes:
+        categories: the names of its categories.
+        tags: its tags.
+        author: its writer; empty if unknown.
+        summary: the summary that its writer wrote, as text on one line; empty if there is none.
+        cover: the address of its featured picture; empty if there is none.
+        cover_name: the file name of that picture; empty if the export does not have the file.
+        aliases: the paths that it had in the old blog.
+    """
+
+    categories: list[str]
+    tags: list[str]
+    author: str
+    summary: str
+    cover: str
+    cover_name: str
+    aliases: list[str] | None
+
+    @property
+    def terms(self) -> list[str]:
+        """Categories and tags without duplicates, for generators that know only tags."""
+        return list(dict.fromkeys([*self.categories, *self.tags]))
+
+
 @dataclass(slots=True)
 class PageWriter:
     """Writes the pages of a site with bodies in Markdown or HTML.
@@ -53,10 +88,10 @@ class PageWriter:
         way: from a page to its pictures, with a slash at the end; unused if they have an address.
         home: gives the address of a post's page for all others.
         place: returns the path of a post's page in the export, and the folder for its pictures.
-        head: returns a page's front matter, given the post and the name of its category.
+        head: returns a page's front matter, given the post and its facts.
         text: returns a page's text, given its front matter and its body.
         risky: tells Markdown that the generator would take for its own commands.
-        most: the maximum length in characters for a category's name, from which generators make folders.
+        most: the maximum length in characters for the name of a category or tag, from which generators make folders.
         finish: returns a body's final text, given the text and the names of its pictures.
         line_break: what breaks a line of Markdown.
         footnotes: whether the generator knows those of Markdown, by labels that become ids; it writes them at the end.
@@ -67,7 +102,7 @@ class PageWriter:
     way: str | None
     home: Callable[[ExportPost], str]
     place: Callable[[ExportPost], tuple[str, str]]
-    head: Callable[[ExportPost, str], Head]
+    head: Callable[[ExportPost, FrontFacts], Head]
     text: Callable[[Head, str], str] = lambda head, body: f"{page_header(head)}\n{body}"
     risky: Callable[[str], bool] = lambda _: False
     most: int = _NAME_CHARACTERS
@@ -90,13 +125,13 @@ class PageWriter:
         folder, copies = "", Copies(self.posts.report)
         for post in self.posts:
             path, pictures = self.place(post)
-            head = self.head(post, self._category(post))
+            head = self.head(post, self._facts(post))
             yield Content(path, [self.text(head, self._body(post)).encode()])
             if self.way is not None:
                 if folder != pictures:
                     folder, copies = pictures, Copies(self.posts.report, pictures)
                 yield from copies.of(self._media.pictures(post))
-            self.posts.report.wrote(len(post.comments), post.category)
+            self.posts.wrote(post)
 
     def _body(self, post: ExportPost) -> str:
         """Return a page's text: the body, what continues it, and the comments."""
@@ -106,7 +141,7 @@ class PageWriter:
         if lead or more.text:
             parts += [MORE, self._heading(2, lead) if lead else "", more.text]
         if post.comments:
-            parts += [self._heading(2, t("Comments ({n})", n=len(post.comments))), *map(self._comment, post.comments)]
+            parts += [self._heading(2, t("Comments ({n})", n=len(post.comments))), *map(self._comment, post.threads())]
         self._media.account(post)
         report_bodies(post, self.posts.report)
         # Generators put bodies into feeds, and fail if XML cannot hold a character.
@@ -115,12 +150,32 @@ class PageWriter:
         names = [] if self.way is None else [each.name for each in self._media.pictures(post) if each.source]
         return f"{self.finish(clean.text, names)}\n"
 
-    def _category(self, post: ExportPost) -> str:
-        """Return the name of a post's category as the generator can name a folder after it; empty for none."""
-        name = visible_xml(post.category).text
-        if len(name) > self.most:
+    def _facts(self, post: ExportPost) -> FrontFacts:
+        found = ([category.name for category in post.categories], post.tags)
+        names = [list(dict.fromkeys(visible_xml(name).text for name in each)) for each in found]
+        if any(len(name) > self.most for each in names for name in each):
             self.posts.report.changed("entries", Reason.FOLDER_CUT, post.id)
-        return name[: self.most].rstrip()
+        categories, tags = ([name[: self.most].rstrip() for name in each] for each in names)
+        cover, held = "", ""
+        if post.record.featured:
+            picture = self._media.featured(post)
+            cover = visible_xml(post.record.featured).text if picture is None else self._media.new_address(picture)
+            if picture is not None and self.way is not None:
+                cover, held = f"{self.way}{picture.name}", picture.name
+        summary = collapse(visible_xml(rough_text(post.record.excerpt)).text)
+        author = visible_xml(post.author).text
+        return FrontFacts(categories, tags, author, summary, cover, held, self._aliases(post))
+
+    def _aliases(self, post: ExportPost) -> list[str] | None:
+        """Return the paths a post had in the old blog, for redirects; ``None`` if they are unknown."""
+        found = []
+        for address in old_addresses(post, self.posts.options):
+            path = "/" + address.split("/", 3)[3]
+            if post.record.permalink and not is_plain_path(path):
+                self.posts.report.limit(Reason.CSV_ONLY, post.id)
+            else:
+                found.append(path)
+        return found or None
 
     def _text(self, body: str, post: ExportPost, other: str, footnotes: int = 0) -> Markdown:
         """Return one part in a post, given the other part and its number of footnotes."""
@@ -153,9 +208,16 @@ class PageWriter:
             return f"<h{level}>{without_commands(escape(collapse(text), quote=False))}</h{level}>"
         return made
 
-    def _comment(self, found: PostComment) -> str:
-        made = render_comments([found.comment], self.line_break).text
-        return made if not self._html and not self.risky(made) else without_commands(comment_block(found))
+    def _comment(self, threaded: ThreadedPostComment) -> str:
+        comment, answers = threaded.found.comment, threaded.answers
+        # The marks are written here, because a single comment does not show the one that it answers.
+        made = render_comments([replace(comment, kind=CommentKind.COMMENT, by_owner=None)], self.line_break).text
+        marks = "\n".join(f"- {plain(mark)}" for mark in comment_marks(comment, answers))
+        if marks:
+            head, _, rest = made.partition("\n\n")
+            made = "\n".join([head, "", marks, *([] if rest.startswith("- ") else [""]), rest])
+        shown = not self._html and not self.risky(made)
+        return made if shown else without_commands(comment_block(threaded.found, answers))
 
 
 def finds(*patterns: str) -> Callable[[str], bool]:
@@ -193,6 +255,11 @@ def page_name(post: ExportPost) -> str:
     return file_name(post.record.date, post.title, post.id).removesuffix(".md")
 
 
+def section(post: ExportPost) -> str:
+    """Return the folder for a post or a page."""
+    return PAGES if post.page else POSTS
+
+
 def site_path(folder: str, name: str) -> str:
     """Return the path of a folder's index page; it is absolute, because feeds show links as well."""
     return f"/{folder}/{quote(name)}/"
@@ -203,6 +270,7 @@ def shown_title(post: ExportPost) -> str:
     return visible_xml(post.title).text or t("(untitled)")
 
 
-def old_paths(post: ExportPost, options: ExportOptions) -> list[str] | None:
-    """Return the paths a post had in the old blog, for redirects; ``None`` if they are unknown."""
-    return ["/" + address.split("/", 3)[3] for address in old_addresses(post, options)] or None
+def is_plain_path(path: str) -> bool:
+    """Return whether a generator can answer at a path: without a query, and without parts that lead elsewhere."""
+    parts = unquote(path).split("/")
+    return "?" not in path and path.isprintable() and "//" not in path and not {".", ".."} & set(parts)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.export.csv_table import rough_text
 from exporter.export.formats import Format
 from exporter.export.interface import Content, Database, ExportFile
-from exporter.export.jsonl import entry_record
+from exporter.export.jsonl import HELD, entry_record
 from exporter.export.media import Copies, Media
 from exporter.export.posts import Posts, comment_record
 from exporter.message import message
@@ -69,6 +69,14 @@ _ENTRY: Final = {
     "url": "Its address on the old blog",
     "new_url": "Its address in the new home",
     "search_row": "Its row in the search index",
+    "kind": "post or page",
+    "audience": "Who may see it, as the old blog stated it",
+    "categories": "All its categories behind their parents, as a JSON list",
+    "tags": "Its tags, as a JSON list",
+    "author": "Its writer, as the old blog stated it",
+    "permalink": "The address that the old blog stated",
+    "excerpt": "The summary that its writer wrote",
+    "featured": "The address of its featured picture",
 }
 _COMMENT: Final = {
     "cm_id": "The comment's id on the old blog",
@@ -80,6 +88,10 @@ _COMMENT: Final = {
     "url": "The address its writer gave",
     "visible": "1 when it is shown, 0 when it is hidden",
     "search_row": "Its row in the search index",
+    "parent": "The comment that it answers",
+    "kind": "comment, trackback or pingback",
+    "comment_status": "Whether the old blog stated that it is shown",
+    "by_owner": "1 when the blog's owner wrote it",
 }
 _PICTURE: Final = {
     "url": "The address it had",
@@ -138,11 +150,12 @@ PRAGMA page_size = 4096;
 CREATE TABLE entries (
     entry_id TEXT PRIMARY KEY, title TEXT, name TEXT, date TEXT, last_update TEXT, status TEXT, category TEXT,
     category_id TEXT, body_html TEXT, continuation_title TEXT, continuation_html TEXT, text TEXT, comments INTEGER,
-    url TEXT, new_url TEXT, search_row INTEGER
+    url TEXT, new_url TEXT, search_row INTEGER, kind TEXT, audience TEXT, categories TEXT, tags TEXT, author TEXT,
+    permalink TEXT, excerpt TEXT, featured TEXT
 ) WITHOUT ROWID;
 CREATE TABLE comments (
     cm_id TEXT PRIMARY KEY, entry_id TEXT REFERENCES entries (entry_id), date TEXT, name TEXT, title TEXT, text TEXT,
-    url TEXT, visible INTEGER, search_row INTEGER
+    url TEXT, visible INTEGER, search_row INTEGER, parent TEXT, kind TEXT, comment_status TEXT, by_owner INTEGER
 ) WITHOUT ROWID;
 CREATE TABLE pictures (
     url TEXT, entry_id TEXT REFERENCES entries (entry_id), file TEXT, content_type TEXT, bytes INTEGER, sha256 TEXT,
@@ -192,7 +205,7 @@ def _build(posts: Posts, media: Media, connection: sqlite3.Connection) -> None:
                 place = {"url": asset.url, "entry_id": post.id, "file": picture.name or None}
                 facts = {"content_type": asset.content_type, "bytes": asset.bytes, "sha256": asset.sha256}
                 _insert(connection, "pictures", {**place, **facts})
-            posts.report.wrote(len(post.comments), post.category)
+            posts.wrote(post)
     connection.execute("VACUUM")
 
 
@@ -202,10 +215,11 @@ def _index(connection: sqlite3.Connection, kind: str, record_id: str, words: str
 
 
 def _insert(connection: sqlite3.Connection, table: str, record: dict[str, Any]) -> int:
-    values = [visible(value)[0] if isinstance(value, str) else value for value in record.values()]
+    flat = (json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value for value in record.values())
+    values = [visible(value)[0] if isinstance(value, str) else value for value in flat]
     marks = ", ".join("?" * len(values))
     statement = f"INSERT INTO {table} ({', '.join(record)}) VALUES ({marks})"  # noqa: S608  own names
     return connection.execute(statement, values).lastrowid or 0
 
 
-FORMAT: Final = Format(message("Datasette and SQL: tables with full-text search"), export)
+FORMAT: Final = Format(message("Datasette and SQL: tables with full-text search"), export, holds=HELD)

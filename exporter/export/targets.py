@@ -25,6 +25,7 @@ class Matter(StrEnum):
     PICTURES = "pictures"
     DRAFTS = "drafts"
     CATEGORIES = "categories"
+    TAGS = "tags"
     SLUGS = "slugs"
 
 
@@ -112,10 +113,11 @@ TARGETS: Final[dict[str, Target]] = {
                 ),
                 Fact(Matter.FILES, "no own limit; large files can exceed those of the host's PHP", _WORDPRESS),
                 Fact(Matter.ENCODING, "UTF-8", _TRIED, kept=True),
-                Fact(Matter.COMMENTS, "with dates, order and approval", _TRIED, kept=True),
+                Fact(Matter.COMMENTS, "with dates, threads, kind and approval", _TRIED, kept=True),
                 Fact(Matter.PICTURES, "fetched during the import from the addresses written", _TRIED, kept=True),
                 Fact(Matter.DRAFTS, "drafts and private posts keep their status", _TRIED, kept=True),
-                Fact(Matter.CATEGORIES, "made where they are missing", _TRIED, kept=True),
+                Fact(Matter.CATEGORIES, "made where they are missing, below their parents", _TRIED, kept=True),
+                Fact(Matter.TAGS, "made where they are missing", _TRIED, kept=True),
                 Fact(Matter.SLUGS, "taken as written", _TRIED, kept=True),
             ),
             blocks=True,
@@ -190,7 +192,8 @@ TARGETS: Final[dict[str, Target]] = {
                 Fact(Matter.COMMENTS, "the format has a place for them", _MT_FORMAT, kept=True),
                 Fact(Matter.PICTURES, "the format holds texts only, and their addresses", _MT_IMPORT, kept=False),
                 Fact(Matter.DRAFTS, "by STATUS", _MT_FORMAT, kept=True),
-                Fact(Matter.CATEGORIES, "by CATEGORY", _MT_FORMAT, kept=True),
+                Fact(Matter.CATEGORIES, "by PRIMARY CATEGORY and CATEGORY", _MT_FORMAT, kept=True),
+                Fact(Matter.TAGS, "by TAGS", _MT_FORMAT, kept=True),
                 Fact(Matter.SLUGS, "by BASENAME", _MT_FORMAT, kept=True),
             ),
         ),
@@ -219,6 +222,7 @@ TARGETS: Final[dict[str, Target]] = {
                     confirmed=False,
                 ),
                 Fact(Matter.CATEGORIES, "become labels, which allow none of & < > @ !", _BLOGGER_CODE, kept=True),
+                Fact(Matter.TAGS, "become labels, as categories do", _BLOGGER_CODE, kept=True),
                 Fact(
                     Matter.CATEGORIES,
                     "the labels of a post have 200 characters together",

@@ -28,13 +28,14 @@ from exporter.html.links import absolute, commenter_link, host_of
 from exporter.html.text import collapse
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
-from exporter.model.records import Post
+from exporter.model.labels import path_name
+from exporter.model.records import Audience, Post
 from exporter.service.interface import Records
 
 Row = dict[str, Any]
 Put = Callable[[str, Row], None]
 
-EDITION: Final = 1
+EDITION: Final = 2
 """Increased when the program makes other rows, so that it reads all archives again."""
 BLOGS: Final = "blogs"
 COLUMNS: Final = {
@@ -49,14 +50,16 @@ COLUMNS: Final = {
         blog_id TEXT, entry_id TEXT, title TEXT, name TEXT, date TEXT, year INTEGER, last_update TEXT,
         category TEXT, category_id TEXT, private INTEGER, access TEXT, saved INTEGER, version INTEGER,
         language TEXT, characters INTEGER, comments INTEGER, pictures INTEGER, pictures_missing INTEGER,
-        links INTEGER, link_hosts TEXT""",
+        links INTEGER, link_hosts TEXT,
+        categories TEXT, tags TEXT, author TEXT, permalink TEXT, kind TEXT, audience TEXT""",
     "comments": """
         blog_id TEXT, cm_id TEXT, entry_id TEXT, date TEXT, name TEXT, title TEXT, characters INTEGER,
-        url TEXT, url_host TEXT, deleted INTEGER, version INTEGER""",
+        url TEXT, url_host TEXT, deleted INTEGER, version INTEGER,
+        kind TEXT, status TEXT, parent TEXT, by_owner INTEGER""",
     "files": """
         blog_id TEXT, url TEXT, host TEXT, state TEXT, error TEXT, status INTEGER, content_type TEXT,
         bytes INTEGER, sha256 TEXT, path TEXT, width INTEGER, height INTEGER,
-        file_id TEXT, name TEXT, title TEXT, entries INTEGER""",
+        file_id TEXT, name TEXT, title TEXT, entries INTEGER, alt TEXT""",
     "versions": """
         blog_id TEXT, version INTEGER, parent INTEGER, started_at TEXT, finished_at TEXT, tool TEXT, base_url TEXT,
         complete INTEGER, problems INTEGER,
@@ -234,7 +237,8 @@ class _Blog:
         hosts = sorted(set(filter(None, map(host_of, links))))
         comments, pictures, missing = found
         self.counts["characters"] += len(text)
-        self.counts["private_entries"] += post.private is True
+        private = post.private if post.audience is None else post.audience is not Audience.PUBLIC
+        self.counts["private_entries"] += private is True
         self.counts["unread_entries"] += version is None
         if language is not None:
             self.languages[language] += 1
@@ -249,7 +253,7 @@ class _Blog:
             "last_update": _iso(post.updated),
             "category": collapse(post.category or "") or None,
             "category_id": post.category_id or None,
-            "private": post.private,
+            "private": private,
             "access": post.access or None,
             "saved": version is not None,
             "version": version,
@@ -260,6 +264,12 @@ class _Blog:
             "pictures_missing": missing,
             "links": len(links),
             "link_hosts": hosts,
+            "categories": [collapse(path_name(each)) for each in post.every_category],
+            "tags": list(map(collapse, post.tags)),
+            "author": collapse(post.author) or None,
+            "permalink": post.permalink or None,
+            "kind": str(post.kind),
+            "audience": None if post.audience is None else str(post.audience),
         }
         self.put("entries", row)
 
@@ -281,6 +291,10 @@ class _Blog:
                 "url_host": None if url is None else host_of(url) or None,
                 "deleted": comment.deleted,
                 "version": _version(state, Kind.COMMENTS, comment_id),
+                "kind": str(comment.kind),
+                "status": None if comment.status is None else str(comment.status),
+                "parent": comment.parent or None,
+                "by_owner": comment.by_owner,
             }
             self.put("comments", row)
 
@@ -311,7 +325,9 @@ class _Blog:
         for file_id in state.ids(Kind.FILES):
             if file_id not in seen:
                 self.counts["files_missing"] += 1
-                self._file(state, file_id, dict.fromkeys(TABLES["files"]) | {"state": "pending", "entries": 0})
+                address = self.service.upload(state.load(Kind.FILES, file_id) or {}).url
+                known = {"url": address or None, "host": host_of(address) or None}
+                self._file(state, file_id, dict.fromkeys(TABLES["files"]) | known | {"state": "pending", "entries": 0})
 
     def _file(self, state: State, file_id: str | None, about: Row) -> None:
         raw = None if file_id is None else state.load(Kind.FILES, file_id)
@@ -320,6 +336,7 @@ class _Blog:
             "file_id": file_id,
             "name": None if upload is None else upload.name,
             "title": None if upload is None else upload.title,
+            "alt": None if upload is None else upload.alt or None,
         }
         self.put("files", {**about, **named, "blog_id": self.blog_id})
 

@@ -359,6 +359,20 @@ ATTRIBUTE_NAMES: Final[Mapping[str, str]] = {
     "height": message("Height"),
     "modified": message("Modified"),
     "extension": message("Extension"),
+    "kind": message("Kind"),
+    "audience": message("Visible to"),
+    "categories": message("Categories"),
+    "tags": message("Tags"),
+    "author": message("Author"),
+    "permalink": message("Address"),
+    "excerpt": message("Summary"),
+    "featured": message("Featured picture"),
+    "sources": message("Sources"),
+    "email": message("Mail address"),
+    "status": message("Status"),
+    "parent": message("Answers the comment"),
+    "by_owner": message("By the owner of the blog"),
+    "alt": message("Replacement text"),
 }
 """Names of fields for people, by the attribute of the neutral record that a field is read into."""
 

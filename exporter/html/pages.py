@@ -167,18 +167,18 @@ def page_head(title: str, style: str, language: str = "ja") -> str:
 
 
 def record_page(
-    title: str, note: str, data: Mapping[str, Any], bodies: Iterable[str], body: Callable[[str], str]
+    title: str, note: str, data: Mapping[str, Any], texts: Iterable[str], body: Callable[[str], str]
 ) -> bytes:
-    """Return a record's page: its bodies, then every field unchanged.
+    """Return a record's page: its texts, then every field unchanged.
 
     Args:
         title: the heading.
         note: a sentence about the origin of the record.
         data: the raw record.
-        bodies: the names of the HTML fields.
+        texts: its texts, HTML.
         body: returns a body as sanitized HTML that runs and requests nothing.
     """
-    articles = [body(text) for name in bodies if isinstance(text := data.get(name), str)]
+    articles = map(body, texts)
     rows = [f"<tr><th>{escape(name)}</th><td>{escape(_text(value))}</td></tr>" for name, value in data.items()]
     page = "\n".join(
         [

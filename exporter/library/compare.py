@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +15,20 @@ from exporter.archive.layout import Layout
 from exporter.archive.state import State
 from exporter.compare.archived import in_words, old_posts
 from exporter.compare.folder import FolderHome
-from exporter.compare.matching import match
+from exporter.compare.matching import Matches, match
 from exporter.compare.pictures import PictureReader, look_of
-from exporter.compare.posts import Aspect, Home, OldPost, Picture, PictureFacts, PictureLook, Scope
-from exporter.compare.reconcile import Comparison, reconcile
+from exporter.compare.posts import (
+    Aspect,
+    Home,
+    HomeState,
+    NewPost,
+    OldPost,
+    Picture,
+    PictureFacts,
+    PictureLook,
+    Scope,
+)
+from exporter.compare.reconcile import Comparison, leads_to, place_of_page, reconcile
 from exporter.compare.site import SiteHome
 from exporter.compare.wordpress import WordPressHome
 from exporter.errors import UsageError
@@ -156,13 +166,33 @@ async def compare(home: Home, expected: Arrivals, scope: Scope) -> Compared:
     matches = match(posts, state.posts)
     facts: dict[str, PictureFacts] = {}
     if scope.fetch and Aspect.PICTURES in scope.aspects:
-        shown = [address for new in matches.pairs.values() for address in state.posts[new].pictures]
+        shown = [address for new in matches.pairs.values() for address in _pictures(state.posts[new])]
         held = {picture.sha256 for post in posts for picture in post.pictures}
+        held |= {post.stated.featured.sha256 for post in posts if post.stated and post.stated.featured}
         facts = dict(await home.pictures([each for each in shown if host_of(each) not in scope.old_hosts], held))
         archive = expected.about.get("archive")
         look = None if archive is None else functools.cache(functools.partial(_look_in, Path(archive)))
         scope = replace(scope, old_look=look)
-    return Compared(state.kind, reconcile(posts, state, matches, facts, scope))
+    followed = await home.follow(_unlike(posts, state, matches))
+    return Compared(state.kind, reconcile(posts, state, matches, facts, scope, followed))
+
+
+def _pictures(post: NewPost) -> Iterator[str]:
+    yield from post.pictures
+    if post.featured:
+        yield post.featured
+
+
+def _unlike(posts: Sequence[OldPost], state: HomeState, matches: Matches) -> list[str]:
+    """Return the old addresses that do not equal the new ones by their paths, if the new home may know them."""
+    found = []
+    for old, new in matches.pairs.items():
+        permalink = "" if (stated := posts[old].stated) is None else stated.permalink
+        places = [place_of_page(address) for address in state.posts[new].addresses]
+        is_here = not state.host or host_of(permalink) == state.host
+        if permalink and posts[old].asked and is_here and not leads_to(place_of_page(permalink), places):
+            found.append(permalink)
+    return found
 
 
 def _look_in(archive: Path, picture: Picture) -> PictureLook:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -33,6 +34,9 @@ from exporter.service.registry import service_of
 from exporter.settings import Settings
 
 Only = Literal["public", "private", "all"]
+_ENTRIES_ASKED: Final = 100
+"""The entries that show whether a service states addresses."""
+
 _MIN_SIMILARITY: Final = 0.5
 """Of a category's name to the one suggested. Many names have only two characters."""
 
@@ -81,7 +85,8 @@ def export_blog(
         NoArchive, NoSuchRecord, ArchiveDamaged: the version cannot be read.
     """
     known = format_named(form)
-    chosen = {"at": at, "since": options.since, "until": options.until, "category": options.category}
+    chosen = {"at": at, "since": options.since, "until": options.until, "category": options.category,
+              "tag": options.tag}  # fmt: skip
     check_form(form, only=only, all_as_draft=options.declared.all_as_draft, chosen=chosen)
     version, as_of = read_consistently(
         archive, lambda reader: (reader.resolve(at), read_at(reader, reader.resolve(at)))
@@ -232,11 +237,13 @@ def checked_options(
 
     Raises:
         UsageError: a pattern has fields that no entry has.
-        NoSuchRecord: no entry is of the chosen category.
+        NoSuchRecord: no entry is of the chosen category, or has the chosen tag.
     """
     _check_patterns(options, records)
     _check_category(records, options.service, options.category)
-    shown = infer_entry_url(options.service, records) if infer and not options.old_urls else None
+    _check_tag(records, options.service, options.tag)
+    infer = infer and not options.old_urls and not _state_addresses(records, options.service)
+    shown = infer_entry_url(options.service, records) if infer else None
     return (options if shown is None else replace(options, old_urls=(shown.pattern,))), shown
 
 
@@ -255,12 +262,34 @@ def _check_patterns(options: ExportOptions, records: RecordSource) -> None:
 def _check_category(records: RecordSource, service: Records, name: str | None) -> None:
     if name is None:
         return
-    known = {collapse(service.post(None, raw).category or "") for _, raw in records.scan(Kind.ENTRY_LIST)}
+    listed = (service.post(None, raw) for _, raw in records.scan(Kind.ENTRY_LIST))
+    known = {collapse(category.name) for post in listed for category in post.every_category}
+    if name not in known:
+        # Some services list entries without their categories.
+        read = (service.post(raw) for _, raw in records.scan(Kind.ENTRIES))
+        known |= {collapse(category.name) for post in read for category in post.every_category}
     if name not in known:
         near = get_close_matches(name, known, 1, _MIN_SIMILARITY)
         if near:
             raise NoSuchRecord("No entry is of the category {name} (did you mean {near}?).", name=name, near=near[0])
         raise NoSuchRecord("No entry is of the category {name}.", name=name)
+
+
+def _check_tag(records: RecordSource, service: Records, name: str | None) -> None:
+    if name is None:
+        return
+    known = {collapse(tag) for _, raw in records.scan(Kind.ENTRIES) for tag in service.post(raw).tags}
+    if name not in known:
+        near = get_close_matches(name, known, 1, _MIN_SIMILARITY)
+        if near:
+            raise NoSuchRecord("No entry has the tag {name} (did you mean {near}?).", name=name, near=near[0])
+        raise NoSuchRecord("No entry has the tag {name}.", name=name)
+
+
+def _state_addresses(records: RecordSource, service: Records) -> bool:
+    """Return whether entries state their addresses, as the first ones show."""
+    first = islice(records.scan(Kind.ENTRIES), _ENTRIES_ASKED)
+    return any(service.post(raw).permalink for _, raw in first)
 
 
 def _side(

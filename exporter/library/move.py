@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import re
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta, tzinfo
 from functools import partial
@@ -28,7 +28,15 @@ from exporter.http.engine import Engine
 from exporter.http.retry import RetryEvent
 from exporter.library.export import Only, checked_options, newer_state, read_at, require_declared, wordpress_posts
 from exporter.message import listed, message, message_n
-from exporter.move.home import HomeContent, may_write_any_html, missing_rights, read_home
+from exporter.move.home import (
+    HomeContent,
+    home_time,
+    may_name_authors,
+    may_write_any_html,
+    missing_rights,
+    read_home,
+)
+from exporter.move.home_terms import read_authors
 from exporter.move.map_file import MapFile
 from exporter.move.outcome import Exposure, MoveEvent, MoveOutcome, Thing
 from exporter.move.plan import Plan, PlannedPost
@@ -158,7 +166,11 @@ def move_blog(
                         report.infer(shown.pattern.text, shown.matches)
                     posts = wordpress_posts(state, replace(chosen, side=side), report, newest)
                     sides.append(_Side(side, Plan(posts, report), report))
-                of_all = at is None and only != "private" and not (chosen.since or chosen.until or chosen.category)
+                of_all = (
+                    at is None
+                    and only != "private"
+                    and not (chosen.since or chosen.until or chosen.category or chosen.tag)
+                )
                 brought = {key for each in sides for key in each.plan.post_keys()} if of_all else None
                 work = mover.move(sides, mapped, reader.path, chosen.service.timezone, brought)
                 return mover.watching.run(work)
@@ -196,7 +208,13 @@ class _Mover:
             await self._check_home(api, zone)
             writer = None if self.dry_run else Writer(api, uploads, mapped, self.clock, self.home.settling)
             done: list[Moved] = []
-            home = await read_home(api)
+            tags = any(each.plan.tags for each in sides)
+            home = await read_home(api, tags=tags)
+            authors = await self._authors(api, sides)
+            if any(each.plan.scheduled for each in sides):
+                now = max(filter(None, [self.clock.now(), await home_time(api)]))
+                for each in sides:
+                    each.plan.now = now
             _refuse_doubles(home, sides, mapped)
             for each in sides:
                 run = MoveRun(
@@ -210,6 +228,7 @@ class _Mover:
                     tell=self.watching.tell,
                     brought=None if done else brought,
                     home=None if done else home,
+                    authors=authors,
                 )
                 done.append(Moved(each.side, each.report, await run.run()))
             if not self.dry_run and done:
@@ -225,10 +244,31 @@ class _Mover:
             await read_home(api),
             {planned.key: planned.title for plan in hidden for planned in plan},
             (planned.title for plan in public for planned in plan),
-            {name for plan in hidden for name in plan.categories}
-            - {name for plan in public for name in plan.categories},
+            {term.name for plan in hidden for term in plan.terms()}
+            - {term.name for plan in public for term in plan.terms()},
         )
         return await look_in_public(visitor, private) if private else []
+
+    async def _authors(self, api: WordPressApi, sides: list[_Side]) -> Mapping[str, int]:
+        """Return the numbers of the new home's users by name, and warn of authors who have no account there."""
+        wanted = {name for each in sides for name in each.plan.authors}
+        if not wanted:
+            return {}
+        known = await read_authors(api) if await may_name_authors(api) else {}
+        unknown = sorted(wanted - set(known))
+        if unknown:
+            self.watching.warn(
+                message_n(
+                    "{n:,} author has no account of that name in the new home, so {user} becomes the author there: "
+                    "{names}. To keep authors, make their accounts first, as an administrator.",
+                    "{n:,} authors have no account of their name in the new home, so {user} becomes the author there: "
+                    "{names}. To keep authors, make their accounts first, as an administrator.",
+                    len(unknown),
+                    user=self.settings.new_home_user,
+                    names=listed([*unknown[:_NUMBERS_SHOWN], *(["…"] if len(unknown) > _NUMBERS_SHOWN else [])]),
+                )
+            )
+        return known
 
     async def _check_home(self, api: WordPressApi, zone: tzinfo) -> None:
         """Refuse a user without the necessary rights, and warn of settings that change the result."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from exporter.model.kinds import Kind
+    from exporter.model.records import Raw
 
 WHOLE_RECORD: Final = "(as sent)"
 """The field name for a record whose values are equal, but which the service wrote differently."""
@@ -63,6 +64,8 @@ class RecordChange:
         title: a title for people, never empty; untrusted.
         fields: the changed fields of a changed record; all fields of a new or deleted one.
         evidence: why the removal was accepted, if the later version has its tombstone.
+        before: the raw record before; ``None`` for a new one.
+        after: the raw record after; ``None`` for a deleted one.
     """
 
     kind: Kind
@@ -71,6 +74,8 @@ class RecordChange:
     title: str
     fields: tuple[FieldChange, ...]
     evidence: dict[str, Any] | None = None
+    before: Raw | None = field(default=None, repr=False, compare=False)
+    after: Raw | None = field(default=None, repr=False, compare=False)
 
     def document(self) -> dict[str, Any]:
         """Return the object for JSON."""
@@ -79,7 +84,7 @@ class RecordChange:
             "id": self.record_id,
             "change": str(self.change),
             "title": self.title,
-            "fields": [field.document() for field in self.fields],
+            "fields": [each.document() for each in self.fields],
             "evidence": self.evidence,
         }
 

@@ -217,6 +217,7 @@ class Upload:
         extension: without a dot.
         url: its own address, if the service states it.
         alt: the text that replaces the picture.
+        page: the address of the page that shows it, if the service states one.
     """
 
     id: str
@@ -232,6 +233,7 @@ class Upload:
     problems: tuple[Problem, ...] = ()
     url: str = ""
     alt: str = ""
+    page: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ So each record carries its key in a field that WordPress keeps and can search:
 - A post ends with an empty block whose name is the entry's key and a digest. Pages show nothing of it, the editor shows
   its name.
 - A comment has the e-mail address that WordPress requires, at a domain that cannot exist (RFC 2606). The name of its
-  writer's browser is the digest.
+  writer's browser is the digest. If a public comment keeps its writer's own address, the browser's name has both.
 - A file's name in addresses is made from its content.
 """
 
@@ -17,15 +17,17 @@ import re
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from hashlib import blake2b
-from html import unescape
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import unquote
 
 from exporter import lossless_json
 from exporter.export.names import plain_id
-from exporter.html.text import collapse
 from exporter.message import message
+from exporter.model.exchange import Response
+from exporter.move.home_terms import HomeTerms, read_terms
 from exporter.wordpress import WordPressApi
 
 Record = TypeVar("Record", "HomePost", "HomeFile", "HomeComment")
@@ -33,11 +35,14 @@ Record = TypeVar("Record", "HomePost", "HomeFile", "HomeComment")
 RESERVED: Final = "reserved"
 """The digest of a post that has its address but not yet its text."""
 
+WIDE: Final = "w"
+"""Begins a post's digest if tags, an excerpt, a featured picture and an author were sent with it."""
+
 _PLAIN_BLOG: Final = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 _BLOG_CHARACTERS: Final = 40
-_MARK: Final = re.compile(r'"name":"blog-exporter ([a-z0-9.-]+/entry/[a-z0-9]+) ([0-9a-f]{16}|reserved)"')
+_MARK: Final = re.compile(r'"name":"blog-exporter ([a-z0-9.-]+/entry/[a-z0-9]+) (w?[0-9a-f]{16}|reserved)"')
 _ADDRESS: Final = re.compile(r"comment-[a-z0-9]+@[a-z0-9.-]+\.invalid")
-_AGENT: Final = re.compile(r"blog-exporter ([0-9a-f]{16})")
+_AGENT: Final = re.compile(r"blog-exporter (?:(comment-[a-z0-9]+@[a-z0-9.-]+\.invalid) )?([0-9a-f]{16})")
 _FILE_DIGITS: Final = 32
 _TRASH: Final = "trash"
 _WANTED: Final = {
@@ -76,7 +81,8 @@ def mark(key: str, digest: str) -> str:
 
     Args:
         key: of its entry.
-        digest: of all that was sent for it, 16 digits, or :data:`RESERVED`.
+        digest: of all that was sent for it, 16 digits, after :data:`WIDE` if that includes tags and the like; or
+            :data:`RESERVED`.
     """
     return f'<!-- wp:html {{"metadata":{{"name":"blog-exporter {key} {digest}"}}}} /-->'
 
@@ -106,9 +112,12 @@ def is_comment_address(address: str) -> bool:
     return _ADDRESS.fullmatch(address) is not None
 
 
-def comment_agent(digest: str) -> str:
-    """Return a comment's browser name, given the 16-digit digest of all that was sent for it."""
-    return f"blog-exporter {digest}"
+def comment_agent(digest: str, address: str = "") -> str:
+    """Return a comment's browser name, given the 16-digit digest of all that was sent for it.
+
+    ``address`` is its :func:`comment_address` if its e-mail address is another one.
+    """
+    return f"blog-exporter {address} {digest}" if address else f"blog-exporter {digest}"
 
 
 def file_slug(sha256: str) -> str:
@@ -142,12 +151,21 @@ class HomePost(HomeRecord):
         digest: of all that was sent for it, or :data:`RESERVED`.
         untouched: whether it is unchanged since it was made.
         reachable: whether it takes comments.
+        page: whether it is a page.
+        author: the number of its author; 0 if unknown.
     """
 
     status: str
     digest: str
     untouched: bool
     reachable: bool
+    page: bool = False
+    author: int = 0
+
+    @property
+    def collection(self) -> Collection[HomePost]:
+        """The collection that it is in."""
+        return PAGES if self.page else POSTS
 
     @property
     def gone(self) -> bool:
@@ -190,11 +208,12 @@ class HomeComment(HomeRecord):
 
 @dataclass(slots=True)
 class HomeContent:
-    """The records of the new home: posts by the keys of their entries, comments by e-mail address, files by slug.
+    """The records of the new home: posts and pages by the keys of their entries, comments by their keys, files by slug.
 
     Attributes:
         comments: all comments, including the trash.
-        categories: their numbers by slug and by shown name.
+        categories: all categories.
+        tags: all tags, if they were read.
         twice: the numbers of duplicates by key.
         foreign: the numbers of posts that this program did not make, by date and slug and by date and title.
     """
@@ -202,7 +221,8 @@ class HomeContent:
     posts: dict[str, HomePost] = field(default_factory=dict)
     comments: dict[str, HomeComment] = field(default_factory=dict)
     files: dict[str, HomeFile] = field(default_factory=dict)
-    categories: dict[str, int] = field(default_factory=dict)
+    categories: HomeTerms = field(default_factory=HomeTerms)
+    tags: HomeTerms = field(default_factory=HomeTerms)
     twice: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     foreign: dict[tuple[str, str], int] = field(default_factory=dict)
 
@@ -229,19 +249,43 @@ async def _capabilities(api: WordPressApi) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-async def read_home(api: WordPressApi) -> HomeContent:
-    """Read all records that a move needs to know.
+async def may_name_authors(api: WordPressApi) -> bool:
+    """Return whether the user may make posts of other users."""
+    return (await _capabilities(api)).get("edit_others_posts") is True
+
+
+async def home_time(api: WordPressApi) -> datetime | None:
+    """Return the time of day in the new home, which decides when it publishes; ``None`` if its server does not say.
+
+    Raises:
+        NotAuthorised, ApiError, TransportError, ServiceError: as for :meth:`~exporter.wordpress.WordPressApi.get`.
+    """
+
+    def read(response: Response) -> datetime | None:
+        try:
+            found = parsedate_to_datetime(response.headers.get("date", ""))
+        except ValueError:
+            return None
+        return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+    request = api.request("wp/v2/users/me", {"context": "edit", "_fields": "id"})
+    return await api.client.fetch(request, read)
+
+
+async def read_home(api: WordPressApi, *, tags: bool = False) -> HomeContent:
+    """Read all records that a move needs to know, and ``tags`` only if asked for.
 
     Raises:
         NotAuthorised, ApiError, TransportError, ServiceError: as for :meth:`~exporter.wordpress.WordPressApi.get`.
     """
     home = HomeContent()
-    async for raw in POSTS.all(api):
-        post = post_of(raw)
-        if post is not None:
-            _enter(home, home.posts, *post)
-        else:
-            _note_foreign(home, raw)
+    for of in (POSTS, PAGES):
+        async for raw in of.all(api):
+            post = post_of(raw)
+            if post is not None:
+                _enter(home, home.posts, *post)
+            else:
+                _note_foreign(home, raw)
     async for raw in COMMENTS.all(api):
         comment = comment_of(raw)
         if comment is not None:
@@ -250,9 +294,8 @@ async def read_home(api: WordPressApi) -> HomeContent:
         file = file_of(raw)
         if file is not None:
             home.files.setdefault(*file)
-    async for page in api.pages(CATEGORIES_ROUTE, {"context": "edit", "_fields": "id,name,slug"}):
-        for raw in page.items:
-            home.categories.update(category_of(raw))
+    home.categories = await read_terms(api, CATEGORIES_ROUTE)
+    home.tags = await read_terms(api, TAGS_ROUTE) if tags else HomeTerms()
     return home
 
 
@@ -289,19 +332,33 @@ def post_of(raw: Any) -> tuple[str, HomePost] | None:
         digest=digest,
         untouched=isinstance(made, str) and made == changed,
         reachable=status != "draft" and raw.get("comment_status") == "open",
+        page=raw.get("type") == "page",
+        author=_reference(raw, "author"),
     )
 
 
 def fingerprint(raw: Mapping[str, Any]) -> str:
-    """Return a digest of all fields of a post that a move sets."""
-    categories = raw.get("categories")
+    """Return a digest of all fields of a post that a move sets, as its mark says.
+
+    WordPress publishes a scheduled post at its date, which is no change.
+    """
+    marked = marks_in(_inner(raw, "content"))
     parts = [
         _inner(raw, "title"),
         _inner(raw, "content"),
         *(_text(raw, name) for name in ("slug", "status", "date_gmt", "comment_status", "ping_status")),
-        sorted(str(each) for each in categories) if isinstance(categories, list) else [],
+        _numbers(raw, "categories"),
     ]
-    return _digest("post", parts)
+    if marked is None or not marked[1].startswith(WIDE):
+        return _digest("post", parts)
+    parts[3] = "publish" if parts[3] == "future" else parts[3]
+    wide = [_numbers(raw, "tags"), _inner(raw, "excerpt"), _reference(raw, "featured_media"), _reference(raw, "author")]
+    return _digest("post", [*parts, *wide])
+
+
+def _numbers(raw: Mapping[str, Any], name: str) -> list[str]:
+    value = raw.get(name)
+    return sorted(str(each) for each in value) if isinstance(value, list) else []
 
 
 def _digest(kind: str, parts: list[Any]) -> str:
@@ -309,25 +366,29 @@ def _digest(kind: str, parts: list[Any]) -> str:
 
 
 def comment_of(raw: Any) -> tuple[str, HomeComment] | None:
-    """Return the e-mail address of a comment and the comment; ``None`` if this program did not make it."""
+    """Return the :func:`comment_address` of a comment and the comment; ``None`` if this program did not make it."""
     number = _number(raw)
-    address = "" if number is None else _text(raw, "author_email")
-    if number is None or not is_comment_address(address):
+    if number is None:
         return None
     agent = _AGENT.fullmatch(_text(raw, "author_user_agent"))
+    address = (agent[1] if agent is not None else None) or _text(raw, "author_email")
+    if not is_comment_address(address):
+        return None
     return address, HomeComment(
         id=number,
         fingerprint=comment_fingerprint(raw),
-        post=_parent(raw),
+        post=_reference(raw, "post"),
         shown=_text(raw, "status") == "approved",
-        digest="" if agent is None else agent[1],
+        digest="" if agent is None else agent[2],
     )
 
 
 def comment_fingerprint(raw: Mapping[str, Any]) -> str:
     """Return a digest of all fields of a comment that a move sets."""
     values = [_text(raw, name) for name in ("author_name", "author_url", "date_gmt", "status")]
-    return _digest("comment", [*values, _inner(raw, "content")])
+    parent, email = _reference(raw, "parent"), _text(raw, "author_email")
+    more = [parent] * bool(parent) + [email] * (not is_comment_address(email))
+    return _digest("comment", [*values, _inner(raw, "content"), *more])
 
 
 def file_of(raw: Any) -> tuple[str, HomeFile] | None:
@@ -336,20 +397,14 @@ def file_of(raw: Any) -> tuple[str, HomeFile] | None:
     if number is None or not _text(raw, "source_url"):
         return None
     slug, status = _text(raw, "slug"), _text(raw, "status") or "inherit"
-    found = HomeFile(id=number, slug=slug, url=_text(raw, "source_url"), post=_parent(raw), status=status)
+    found = HomeFile(id=number, slug=slug, url=_text(raw, "source_url"), post=_reference(raw, "post"), status=status)
     return "-".join(slug.split("-")[:2]), found
 
 
-def _parent(raw: Mapping[str, Any]) -> int:
-    post = raw.get("post")
-    return post if isinstance(post, int) else 0
-
-
-def category_of(raw: Any) -> dict[str, int]:
-    """Return the number of a category by its slug and by its shown name."""
-    number = _number(raw)
-    names = [] if number is None else [_text(raw, "slug"), collapse(unescape(_text(raw, "name")))]
-    return {name: number for name in names if name and number is not None}
+def _reference(raw: Mapping[str, Any], name: str) -> int:
+    """Return the number of another record; 0 for none."""
+    number = raw.get(name)
+    return number if isinstance(number, int) else 0
 
 
 def _number(raw: Any) -> int | None:
@@ -403,18 +458,20 @@ class Collection(Generic[Record]):
                 yield raw
 
 
-POSTS: Final = Collection(
-    "wp/v2/posts",
-    "id,link,slug,status,date_gmt,modified_gmt,title.raw,content.raw,comment_status,ping_status,categories",
-    "publish,future,draft,pending,private,trash",
-    post_of,
+_POST_FIELDS: Final = (
+    "id,type,link,slug,status,date_gmt,modified_gmt,title.raw,content.raw,comment_status,ping_status,categories,tags,"
+    "excerpt.raw,featured_media,author"
 )
+_POST_STATUSES: Final = "publish,future,draft,pending,private,trash"
+POSTS: Final = Collection("wp/v2/posts", _POST_FIELDS, _POST_STATUSES, post_of)
+PAGES: Final = Collection("wp/v2/pages", _POST_FIELDS, _POST_STATUSES, post_of)
 COMMENTS: Final = Collection(
     "wp/v2/comments",
     # WordPress sends the whole content of a comment or nothing of it.
-    "id,post,author_email,author_name,author_url,author_user_agent,content,date_gmt,status",
+    "id,post,parent,author_email,author_name,author_url,author_user_agent,content,date_gmt,status",
     "any",
     comment_of,
 )
 FILES: Final = Collection("wp/v2/media", "id,slug,source_url,post,status", "inherit,private", file_of)
 CATEGORIES_ROUTE: Final = "wp/v2/categories"
+TAGS_ROUTE: Final = "wp/v2/tags"

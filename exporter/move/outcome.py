@@ -14,6 +14,7 @@ class Thing(StrEnum):
     """The kinds of records that are moved, in this order."""
 
     CATEGORY = message("categories")
+    TAG = message("tags")
     PICTURE = message("pictures")
     POST = message("posts")
     COMMENT = message("comments")
@@ -46,6 +47,7 @@ class LeftAlone:
     TRASHED: Final = message("put into the trash there")
     ONLY_THERE: Final = message("public there, but hidden or removed in the archive")
     WOULD_BE_PUBLIC: Final = message("not made, as WordPress shows every category to everybody")
+    TAG_WOULD_BE_PUBLIC: Final = message("not made, as WordPress shows every tag to everybody")
 
 
 class Stage(StrEnum):
@@ -53,6 +55,7 @@ class Stage(StrEnum):
 
     HOME = message("reading the new home")
     CATEGORIES = message("categories")
+    TAGS = message("tags")
     PICTURES = message("pictures")
     ADDRESSES = message("addresses of posts")
     POSTS = message("posts and comments")

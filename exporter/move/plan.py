@@ -6,30 +6,34 @@ The exports decide which entries are public and how names and texts change, so t
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from exporter import lossless_json
 from exporter.export import importer_rules
-from exporter.export.importer_rules import nicenames
+from exporter.export.comment_order import NoParent, Threaded, threaded
 from exporter.export.interface import Side
 from exporter.export.media import Media, PostPicture
 from exporter.export.post_html import as_html, cleaned, comment_html, report_bodies
 from exporter.export.posts import ExportPost, PostComment, Posts
-from exporter.export.reasons import Reason
+from exporter.export.reasons import Reason, why_not_saved
 from exporter.export.report import Report
 from exporter.html.embedded import Use, embedded, rewrite_addresses
 from exporter.html.links import host_of
 from exporter.html.text import collapse
 from exporter.html.wordpress import Kept, without_pings
 from exporter.model.publication import PostStatus
-from exporter.move.home import comment_address, comment_agent, mark, post_key
+from exporter.model.records import Audience, CommentKind, CommentStatus, Post, PostKind
+from exporter.move.home import WIDE, comment_address, comment_agent, mark, post_key
+from exporter.move.terms import Path, PlannedTerm, paths_of, planned_categories, planned_tags, slugs_of, tags_of
 
 STATUS: Final = {PostStatus.PUBLISH: "publish", PostStatus.DRAFT: "draft", PostStatus.PRIVATE: "private"}
+SCHEDULED: Final = "future"
 _DIGEST_DIGITS: Final = 16
 NOBODY: Final = "Anonymous"
 """WordPress' word for a commenter without a name. It refuses an empty one."""
@@ -37,14 +41,46 @@ NOBODY: Final = "Anonymous"
 _UNKNOWN_ADDRESS: Final = "127.0.0.1"
 """WordPress' value for an unknown IP address. Without it, it would record the address of this machine."""
 
+_SCHEDULE_MARGIN: Final = timedelta(hours=1)
+"""WordPress publishes a post at once if its date has passed. So a post whose date is closer stays a draft."""
+
+_MAIL_CHARACTERS: Final = 100
+_MAIL: Final = re.compile(
+    r"[a-z0-9!#$%&'*+/=?^_{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_{|}~-]+)*"
+    r"@(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]",
+    re.IGNORECASE,
+)
+"""The e-mail addresses that WordPress accepts for certain (``is_email``)."""
+
 Places = Mapping[str, str]
 """New addresses, by the SHA-256 of a picture or the id of an entry."""
 Place = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
+class Placed:
+    """The records of the new home that posts refer to.
+
+    Attributes:
+        pictures: the addresses of pictures, by SHA-256.
+        files: the numbers of pictures, by SHA-256.
+        posts: the addresses of posts, by the ids of their entries.
+        categories: the numbers of categories, by path.
+        tags: the numbers of tags, by name.
+        authors: the numbers of users, by name.
+    """
+
+    pictures: dict[str, str] = field(default_factory=dict)
+    files: dict[str, int] = field(default_factory=dict)
+    posts: dict[str, str] = field(default_factory=dict)
+    categories: dict[Path, int] = field(default_factory=dict)
+    tags: dict[str, int] = field(default_factory=dict)
+    authors: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedPost:
-    """An entry that becomes a post.
+    """An entry that becomes a post or a page.
 
     Attributes:
         post: the entry.
@@ -66,14 +102,10 @@ class PlannedPost:
         """Its date in the form of the REST API."""
         return gmt(self.post.when)
 
-
-@dataclass(frozen=True, slots=True)
-class PlannedCategory:
-    """A category: its name, the name as HTML, as WordPress stores it, and its slug."""
-
-    name: str
-    html: str
-    slug: str
+    @property
+    def page(self) -> bool:
+        """Whether it becomes a page."""
+        return self.post.record.kind is PostKind.PAGE
 
 
 class Plan:
@@ -85,12 +117,16 @@ class Plan:
 
     Attributes:
         blog_id: the blog.
+        now: the time of day in the new home; scheduled posts before it become drafts, and all do if it is ``None``.
         public: whether all posts are public.
-        categories: the categories by their names.
+        categories: the categories by their paths, each after the one above it.
+        tags: the tags by their names.
+        authors: the names of the authors of the entries.
         pictures: the pictures to upload, by SHA-256.
         shown_in: the ids of the entries that show each of these pictures.
         linked: the number of links from public posts, by host.
         comments: the number of comments.
+        scheduled: whether WordPress may publish one of the posts at its date.
     """
 
     def __init__(self, posts: Posts, report: Report) -> None:
@@ -98,21 +134,37 @@ class Plan:
         self.public = posts.options.side is Side.PUBLIC
         self._posts = posts
         self._report = report
+        self.now: datetime | None = None
         self._entry_at: Place = lambda _: None
         self._media = Media(posts, self._new_home)
-        self.categories = {name: _category(name, slug) for name, slug in nicenames(posts.categories()).items()}
+        self.authors: set[str] = set()
         self.pictures: dict[str, PostPicture] = {}
         self.shown_in: dict[str, list[str]] = {}
         self.linked: Counter[str] = Counter()
         self.comments = 0
+        self.scheduled = False
+        paths: dict[Path, None] = {}
+        has_parents = False
+        slugs: dict[Path, str] = {}
+        tags: dict[str, None] = {}
         for post in posts:
             self.comments += len(post.comments)
+            self.authors |= {_author(post)} - {""}
+            self.scheduled = self.scheduled or self.is_scheduled(post)
+            tags |= dict.fromkeys(tags_of(post))
+            paths |= dict.fromkeys(paths_of(post))
+            slugs.update(slugs_of(post.record))
+            has_parents = has_parents or bool(post.record.categories)
             if self.public:
                 self.linked.update(filter(None, map(host_of, _links(post))))
-            for picture in self._media.pictures(post):
+            for picture in self._pictures(post):
                 if picture.source is not None and picture.asset.sha256 is not None:
                     self.pictures.setdefault(picture.asset.sha256, picture)
                     self.shown_in.setdefault(picture.asset.sha256, []).append(post.id)
+        self.categories = (
+            planned_categories([], paths, slugs) if has_parents else planned_categories(posts.categories(), [], {})
+        )
+        self.tags = planned_tags(tags)
 
     def __len__(self) -> int:
         return len(self._posts)
@@ -125,23 +177,57 @@ class Plan:
         """Yield the keys of all posts."""
         return (post_key(self.blog_id, entry_id) for entry_id in self._posts.ids())
 
-    def account(self, post: ExportPost, uploaded: Container[str], links: Places, comments: int) -> None:
+    def terms(self) -> Iterator[PlannedTerm]:
+        """Yield all categories and tags."""
+        yield from self.categories.values()
+        yield from self.tags.values()
+
+    def _featured(self, post: ExportPost) -> PostPicture | None:
+        """Return the featured picture of a post; ``None`` if it has none or the archive knows nothing about it."""
+        return self._media.find(post.record.featured) if post.record.featured else None
+
+    def _pictures(self, post: ExportPost) -> list[PostPicture]:
+        featured, shown = self._featured(post), self._media.pictures(post)
+        return [*shown, featured] if featured is not None and featured not in shown else shown
+
+    def account(self, post: ExportPost, placed: Placed, comments: int) -> None:
         """Report the outcome for an entry that has a post in the new home.
 
-        Args:
-            post: the entry.
-            uploaded: the SHA-256 of the pictures in the new home.
-            links: the addresses of posts by the ids of their entries.
-            comments: the number of its comments in the new home.
+        ``comments`` is the number of its comments there.
         """
-        names = {each.name for each in self._media.pictures(post) if each.asset.sha256 in uploaded}
-        self._media.account(post, Reason.NOT_TAKEN, written=names, home=links.get)
+        names = {each.name for each in self._media.pictures(post) if each.asset.sha256 in placed.pictures}
+        self._media.account(post, Reason.NOT_TAKEN, written=names, home=placed.posts.get)
         report_bodies(post, self._report, bodies=False)
         self._report.changed("entries", Reason.NOT_IN_IMPORTS, post.id, _unclean(post))
         most = importer_rules.CATEGORY_CHARACTERS
         if len(post.category) > most:
             self._report.changed("entries", Reason.CATEGORY_CUT.at(most), post.id)
+        for reason in self._changes(post, placed):
+            self._report.changed("entries", reason, post.id)
         self._report.wrote(comments, post.category)
+
+    def _changes(self, post: ExportPost, placed: Placed) -> Iterator[Reason]:
+        """Yield the reasons why a post arrives incomplete, and report its featured picture."""
+        record = post.record
+        if record.audience is Audience.PASSWORD:
+            yield Reason.PASSWORD_UNKNOWN
+        if record.audience is Audience.MEMBERS:
+            yield Reason.MEMBERS_PRIVATE
+        if self.is_scheduled(post) and self._status(post) != SCHEDULED:
+            yield Reason.SCHEDULE_PASSED
+        author = _author(post)
+        if author and author not in placed.authors:
+            yield Reason.AUTHOR_UNKNOWN
+        if record.kind is PostKind.PAGE and (record.categories or record.tags):
+            yield Reason.PAGE_WITHOUT_TERMS
+        if record.featured:
+            featured = self._featured(post)
+            sha256 = None if featured is None or featured.source is None else featured.asset.sha256
+            why = why_not_saved(None if featured is None else featured.asset) if sha256 is None else None
+            why = Reason.NOT_TAKEN if why is None and sha256 not in placed.pictures else why
+            self._report.picture(record.featured if featured is None else featured.asset.url, why)
+            if why is not None:
+                yield Reason.FEATURED_LOST
 
     def leave(self, post: ExportPost, why: Reason) -> None:
         """Report an entry without a post in the new home, and the reason."""
@@ -149,41 +235,85 @@ class Plan:
         for each in post.comments:
             self._report.left("comments", Reason.ENTRY_LEFT_OUT, each.comment.id)
 
-    def fields(self, planned: PlannedPost, pictures: Places, links: Places, categories: Mapping[str, int]) -> Fields:
-        """Return the final fields of a post.
-
-        Args:
-            planned: the post.
-            pictures: the addresses of pictures in the new home, by SHA-256.
-            links: the addresses of posts, by the ids of their entries.
-            categories: the numbers of categories, by name.
-        """
+    def fields(self, planned: PlannedPost, placed: Placed) -> Fields:
+        """Return the final fields of a post, given the records that it refers to."""
         post = planned.post
         fixed = {
             "title": planned.title,
             "date_gmt": planned.when,
-            "status": STATUS[post.status],
+            "status": self._status(post),
             "comment_status": "open" if post.record.comments_open else "closed",
             "ping_status": "open" if post.record.pings_open else "closed",
         }
         # The digest ignores addresses of the new home, whose changes need no update.
         plain = self._content(
             post,
-            lambda sha256: f"file:{sha256}" if sha256 in pictures else None,
-            lambda entry_id: f"entry:{entry_id}" if entry_id in links else None,
+            lambda sha256: f"file:{sha256}" if sha256 in placed.pictures else None,
+            lambda entry_id: f"entry:{entry_id}" if entry_id in placed.posts else None,
         )
-        said = {**fixed, "content": plain.text, "category": post.category}
-        digest = _digest(said)
-        shown = self._content(post, pictures.get, links.get)
+        wide = self._wide(post, placed) if is_wide(post.record) else None
+        if wide is None:
+            said = {**fixed, "content": plain.text, "category": post.category}
+            digest = _digest(said)
+        else:
+            # The status of a scheduled post changes when its date has passed.
+            status = SCHEDULED if self.is_scheduled(post) else fixed["status"]
+            digest = WIDE + _digest({**fixed, "status": status, "content": plain.text, **wide.said})
+        shown = self._content(post, placed.pictures.get, placed.posts.get)
         self._report.changed("entries", Reason.COMMANDS_DEFUSED, post.id, shown.commands)
+        paths = paths_of(post)
+        terms = {"categories": [placed.categories[path] for path in paths if path in placed.categories]}
         return Fields(
             digest,
             {
                 **fixed,
                 "content": f"{without_pings(shown.text)}\n\n{mark(planned.key, digest)}",
-                "categories": [categories[post.category]] if post.category in categories else [],
+                **({} if planned.page else terms),
+                **({} if wide is None else wide.values),
             },
         )
+
+    def _wide(self, post: ExportPost, placed: Placed) -> _WideFields:
+        """Return the fields that only some services have."""
+        record = post.record
+        excerpt = cleaned(rewrite_addresses(record.excerpt, lambda address: self._at(address, placed))).text
+        tags = [tag for tag in tags_of(post) if tag in placed.tags]
+        featured = self._featured(post)
+        sha256 = "" if featured is None else featured.asset.sha256 or ""
+        author = placed.authors.get(_author(post))
+        said = {
+            "kind": str(record.kind),
+            "categories": [list(path) for path in paths_of(post) if path in placed.categories],
+            "tags": tags,
+            "excerpt": cleaned(record.excerpt).text,
+            "featured": sha256 if sha256 in placed.pictures else "",
+            "author": _author(post) if author is not None else "",
+        }
+        values = {
+            "excerpt": excerpt,
+            "featured_media": placed.files.get(sha256, 0),
+            **({} if record.kind is PostKind.PAGE else {"tags": [placed.tags[tag] for tag in tags]}),
+            **({} if author is None else {"author": author}),
+        }
+        return _WideFields(said, values)
+
+    def _at(self, address: str, placed: Placed) -> str | None:
+        picture = self._media.find(address)
+        if picture is not None:
+            return placed.pictures.get(picture.asset.sha256 or "")
+        self._entry_at = placed.posts.get
+        return self._media.new_home(address)
+
+    def _status(self, post: ExportPost) -> str:
+        """Return WordPress' word for who may see a post."""
+        if self.is_scheduled(post) and self.now is not None and post.when > self.now + _SCHEDULE_MARGIN:
+            return SCHEDULED
+        return STATUS[post.status]
+
+    def is_scheduled(self, post: ExportPost) -> bool:
+        """Return whether WordPress may publish a post at its date."""
+        scheduled = post.record.audience is Audience.SCHEDULED and post.record.date is not None
+        return scheduled and post.status is PostStatus.DRAFT and not self._posts.options.declared.all_as_draft
 
     def _content(self, post: ExportPost, picture_at: Place, entry_at: Place) -> Kept:
         self._entry_at = entry_at
@@ -204,27 +334,55 @@ class Plan:
     def _new_home(self, entry_id: str) -> str | None:
         return self._entry_at(entry_id)
 
-    def comment(self, found: PostComment, post: int) -> Fields:
-        """Return the fields for a comment on the post with a number, and report cut values."""
+    def thread(self, planned: PlannedPost) -> Iterator[PlannedComment]:
+        """Yield a post's comments, each after the one that it answers, and report answers to missing comments."""
+        seen: set[tuple[str, str, str]] = set()
+        for each in threaded(planned.post.comments):
+            comment = each.comment.comment
+            said = comment.name, comment.email.lower(), comment.text
+            # WordPress refuses a second comment with the same writer, address and text.
+            mail = comment.email if each.comment.visible and said not in seen and _is_mail(comment.email) else ""
+            seen.add(said)
+            if each.lost is not None:
+                reason = Reason.THREAD_LOOP if each.lost is NoParent.LOOP else Reason.THREAD_BROKEN
+                self._report.changed("comments", reason, comment.id)
+            if comment.kind is not CommentKind.COMMENT:
+                self._report.changed("comments", Reason.PING_AS_COMMENT, comment.id)
+            yield PlannedComment(each, mail)
+
+    def comment(self, planned: PlannedComment, post: int, parent: int = 0) -> Fields:
+        """Return the fields for a comment, and report cut values.
+
+        Args:
+            planned: the comment.
+            post: the number of its post.
+            parent: the number of the comment that it answers; 0 if it answers the post.
+        """
+        found = planned.found
         author, url = importer_rules.commenter(found.comment, self._report)
         text = cleaned(comment_html(found.comment)).text
-        said = {
+        spam = found.comment.status is CommentStatus.SPAM and not found.visible
+        said: dict[str, Any] = {
             "author_name": author or NOBODY,
             "author_url": url,
             "content": text if text.strip() else f"{text}<!-- -->",
-            "status": "approve" if found.visible else "hold",
+            "status": "approve" if found.visible else "spam" if spam else "hold",
         }
         # The digest ignores the sent date, which may shift by seconds if other comments come or go.
         own = found.comment.date
-        digest = _digest({**said, "date": None if own is None else own.isoformat()})
+        wide = {"parent": planned.threaded.parent} if parent else {}
+        wide |= {"mail": planned.mail} if planned.mail else {}
+        digest = _digest({**said, "date": None if own is None else own.isoformat(), **wide})
+        address = self.address(found)
         return Fields(
             digest,
             {
                 **said,
                 "post": post,
-                "author_email": self.address(found),
+                **({"parent": parent} if found.comment.parent else {}),
+                "author_email": planned.mail or address,
                 "author_ip": _UNKNOWN_ADDRESS,
-                "author_user_agent": comment_agent(digest),
+                "author_user_agent": comment_agent(digest, address if planned.mail else ""),
                 "date_gmt": gmt(found.when),
             },
         )
@@ -234,6 +392,18 @@ class Plan:
         return comment_address(self.blog_id, found.comment.id)
 
 
+class PlannedComment(NamedTuple):
+    """A comment in its thread, and the e-mail address of its writer; empty if the new home must not get it."""
+
+    threaded: Threaded
+    mail: str
+
+    @property
+    def found(self) -> PostComment:
+        """The comment."""
+        return self.threaded.comment
+
+
 class Fields(NamedTuple):
     """The fields to send for a post or comment, and a digest of their meaning."""
 
@@ -241,8 +411,30 @@ class Fields(NamedTuple):
     values: Mapping[str, Any]
 
 
+class _WideFields(NamedTuple):
+    """The meaning of fields and the fields to send."""
+
+    said: Mapping[str, Any]
+    values: Mapping[str, Any]
+
+
 def _digest(said: Mapping[str, Any]) -> str:
     return hashlib.sha256(lossless_json.dumps(said)).hexdigest()[:_DIGEST_DIGITS]
+
+
+def is_wide(record: Post) -> bool:
+    """Return whether an entry's service states more than title, texts, date and one category."""
+    stated = (record.categories, record.tags, record.author, record.excerpt, record.featured, record.permalink)
+    return record.audience is not None or record.kind is PostKind.PAGE or any(stated)
+
+
+def _author(post: ExportPost) -> str:
+    return collapse(post.record.author)
+
+
+def _is_mail(text: str) -> bool:
+    """Return whether WordPress takes an e-mail address, and it is not one that a move made."""
+    return len(text) <= _MAIL_CHARACTERS and _MAIL.fullmatch(text) is not None and not text.endswith(".invalid")
 
 
 def gmt(when: datetime) -> str:
@@ -254,10 +446,6 @@ def _links(post: ExportPost) -> Iterator[str]:
     """Yield the addresses that a post links to."""
     for text in (post.record.body, post.record.more):
         yield from (found.text for found in embedded(as_html(text)) if found.use is Use.LINKED)
-
-
-def _category(name: str, slug: str) -> PlannedCategory:
-    return PlannedCategory(name, importer_rules.stored_name(name[: importer_rules.CATEGORY_CHARACTERS]), slug)
 
 
 def _unclean(post: ExportPost) -> int:

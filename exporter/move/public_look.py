@@ -20,7 +20,13 @@ from exporter.move.home import HomeContent, file_of
 from exporter.move.outcome import Exposure, Thing
 from exporter.wordpress import WordPressApi
 
-_LISTS: Final = {"posts": Thing.POST, "media": Thing.PICTURE, "categories": Thing.CATEGORY, "tags": Thing.CATEGORY}
+_LISTS: Final = {
+    "posts": Thing.POST,
+    "pages": Thing.POST,
+    "media": Thing.PICTURE,
+    "categories": Thing.CATEGORY,
+    "tags": Thing.TAG,
+}
 _PAGES: Final[tuple[tuple[str, dict[str, str]], ...]] = (
     ("/", {}),
     ("/", {"feed": "rss2"}),
@@ -44,7 +50,7 @@ class PrivateThings:
         posts: the addresses of posts by their numbers.
         titles: the titles of these posts by their numbers, without titles that public posts also have.
         files: the addresses of files by their numbers.
-        categories: the names of categories that only private posts have.
+        categories: the names of categories and tags that only private posts have.
     """
 
     posts: Mapping[int, str] = field(default_factory=dict)
@@ -65,7 +71,7 @@ def private_things(
         home: all records that the owner sees.
         titles: the titles of private posts, by the keys of their entries.
         public_titles: the titles of public posts.
-        categories: the names of categories that only private entries have.
+        categories: the names of categories and tags that only private entries have.
     """
     posts = {post.id: post.url for post in home.posts.values() if post.status != _PUBLISHED and not post.gone}
     known = {_plain(title) for title in public_titles}
@@ -113,7 +119,7 @@ def _in_record(raw: dict[str, Any], thing: Thing, place: str, private: PrivateTh
     known = {Thing.POST: private.posts, Thing.PICTURE: private.files}.get(thing, {})
     name = raw.get("name")
     # WordPress counts public posts only. A category with public posts may be shown.
-    unused = thing is Thing.CATEGORY and raw.get("count") in {0, None}
+    unused = thing in {Thing.CATEGORY, Thing.TAG} and raw.get("count") in {0, None}
     shown = isinstance(name, str) and unused and _plain(name) in private.categories
     if isinstance(number, int) and (number in known or shown):
         yield Exposure(thing, str(number), place)

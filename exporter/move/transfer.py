@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final, TypeVar
 
 from exporter.export.media import PostPicture
@@ -19,9 +19,12 @@ from exporter.export.posts import PostComment
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
 from exporter.move.home import (
+    CATEGORIES_ROUTE,
     COMMENTS,
+    PAGES,
     POSTS,
     RESERVED,
+    TAGS_ROUTE,
     HomeContent,
     HomeFile,
     HomePost,
@@ -38,7 +41,8 @@ from exporter.move.home import (
 )
 from exporter.move.map_file import MapFile
 from exporter.move.outcome import Did, LeftAlone, MoveEvent, MoveOutcome, MoveStage, MoveStep, Reserved, Stage, Thing
-from exporter.move.plan import Fields, Plan, PlannedCategory, PlannedPost
+from exporter.move.plan import Fields, Placed, Plan, PlannedComment, PlannedPost
+from exporter.move.terms import PlannedTerm
 from exporter.move.writer import Writer
 from exporter.wordpress import RestRefusal, WordPressApi
 
@@ -67,6 +71,7 @@ class MoveRun:
         brought: the keys of all posts of this plan and of others. Other public posts of the blog in the new home are
             reported. ``None`` if only a part of the blog is moved, so that none are reported.
         home: the new home's content, if the caller has just read it.
+        authors: the numbers of the new home's users by name; empty if the user may not make posts of others.
 
     Attributes:
         outcome: the result so far.
@@ -83,12 +88,11 @@ class MoveRun:
     tell: Callable[[MoveEvent], None]
     brought: Container[str] | None = None
     home: HomeContent | None = None
+    authors: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._home = self.home or HomeContent()
-        self._categories: dict[str, int] = {}
-        self._files: dict[str, str] = {}
-        self._links: dict[str, str] = {}
+        self._placed = Placed(authors=self.authors)
         self._fresh: set[str] = set()
         self._shown: defaultdict[int, dict[str, str]] = defaultdict(dict)
         self.outcome = MoveOutcome(public=self.plan.public, links=self.plan.linked)
@@ -101,11 +105,16 @@ class MoveRun:
         """
         plan = self.plan
         self.tell(MoveStage(Stage.HOME))
-        self._home = self.home or await read_home(self.api)
+        self._home = self.home or await read_home(self.api, tags=bool(plan.tags))
         self._look_for_more()
         self.tell(MoveStage(Stage.CATEGORIES, len(plan.categories)))
-        for category in plan.categories.values():
-            await self._category(category)
+        for path, category in plan.categories.items():
+            number = await self._category(category)
+            if number is not None:
+                self._placed.categories[path] = number
+        if plan.tags:
+            self.tell(MoveStage(Stage.TAGS, len(plan.tags)))
+            await self._each(plan.tags.values(), self._tag, lambda _: False)
         self.tell(MoveStage(Stage.ADDRESSES, len(plan)))
         await self._each(plan, self._reserve, lambda planned: self._doubtful(Thing.POST, planned.post.id))
         self.tell(MoveStage(Stage.PICTURES, len(plan.pictures)))
@@ -182,26 +191,42 @@ class MoveRun:
     def _doubtful(self, thing: Thing, key: str) -> bool:
         return self.mapped.sending_since(thing, key) is not None
 
-    async def _category(self, category: PlannedCategory) -> None:
-        """Find a category by either of its names, or make it. An existing one stays unchanged.
+    async def _category(self, category: PlannedTerm) -> int | None:
+        """Find a category by either of its names, or make it, and return its number if it has one.
 
-        WordPress lists every category to everybody, so private posts get no new category.
+        An existing one stays unchanged. If a person moved it below another category, the map knows it.
         """
         known = self._home.categories
-        number = known.get(category.slug) or known.get(category.name)
-        did = Did.MADE if number is None else Did.THERE
-        if number is None and not self.plan.public:
-            self._did(Thing.CATEGORY, category.name, Did.LEFT, LeftAlone.WOULD_BE_PUBLIC)
-            return
-        if number is None and self.writer is not None:
-            made = await self.writer.category(category)
-            if isinstance(made, RestRefusal):
-                self._did(Thing.CATEGORY, category.name, Did.REFUSED, made.message)
-                return
-            number = made
+        before = self.mapped.of(Thing.CATEGORY, category.key) if category.path else None
+        number = before.id if before is not None and before.id in known.above else None
+        above = self._placed.categories.get(category.path[:-1], 0)
+        number = number or known.find(category, above)
+        return await self._term(Thing.CATEGORY, category, number, above)
+
+    async def _tag(self, tag: PlannedTerm) -> None:
+        number = await self._term(Thing.TAG, tag, self._home.tags.find(tag, 0))
         if number is not None:
-            self._categories[category.name] = number
-        self._did(Thing.CATEGORY, category.name, did)
+            self._placed.tags[tag.name] = number
+
+    async def _term(self, thing: Thing, term: PlannedTerm, number: int | None, above: int = 0) -> int | None:
+        """Make a category or tag unless it has a number; return its number.
+
+        WordPress lists every category and tag to everybody, so private posts get no new ones.
+        """
+        did = Did.MADE if number is None else Did.THERE
+        tag = thing is Thing.TAG
+        if number is None and not self.plan.public:
+            why = LeftAlone.TAG_WOULD_BE_PUBLIC if tag else LeftAlone.WOULD_BE_PUBLIC
+            self._did(thing, term.words, Did.LEFT, why)
+            return None
+        if number is None and self.writer is not None:
+            made = await self.writer.term(TAGS_ROUTE if tag else CATEGORIES_ROUTE, term, above)
+            if isinstance(made, RestRefusal):
+                self._did(thing, term.words, Did.REFUSED, made.message)
+                return None
+            number = made
+        self._did(thing, term.words, did)
+        return number
 
     def _has_picture_arrived(self) -> bool:
         """Return whether a picture was uploaded. The first makes the month's folder; two at once would fail."""
@@ -224,17 +249,19 @@ class MoveRun:
                 if isinstance(made, RestRefusal):
                     self._did(Thing.PICTURE, picture.asset.url, Did.REFUSED, made.message)
                     return
-                self._files[sha256] = made.url
+                self._placed.pictures[sha256], self._placed.files[sha256] = made.url, made.id
         elif self.writer is not None:
             parent = self._parent(sha256)
             parent = parent if self._belongs_elsewhere(there, parent) else 0
             refused = await self.writer.attach(there, parent) if parent else None
             self.writer.enter(Thing.PICTURE, sha256, there)
             if refused is not None:
-                self._files[sha256] = there.url
+                self._placed.pictures[sha256], self._placed.files[sha256] = there.url, there.id
                 self._did(Thing.PICTURE, picture.asset.url, Did.REFUSED, refused.message)
                 return
-        self._files.setdefault(sha256, _NOT_MADE if there is None else there.url)
+        self._placed.pictures.setdefault(sha256, _NOT_MADE if there is None else there.url)
+        if there is not None:
+            self._placed.files[sha256] = there.id
         self._did(Thing.PICTURE, picture.asset.url, Did.MADE if there is None else Did.THERE)
 
     def _belongs_elsewhere(self, file: HomeFile, parent: int) -> bool:
@@ -267,11 +294,11 @@ class MoveRun:
                 self._home.posts[planned.key] = made
                 self._fresh.add(planned.key)
                 url = made.url
-            self._links[entry_id] = url
+            self._placed.posts[entry_id] = url
         elif before is not None:
-            self._links[entry_id] = before.url
+            self._placed.posts[entry_id] = before.url
         elif there is not None:
-            self._links[entry_id] = there.url
+            self._placed.posts[entry_id] = there.url
         self.tell(Reserved(entry_id, planned.key in self._fresh))
 
     def _has_doubtful_comments(self, planned: PlannedPost) -> bool:
@@ -283,23 +310,26 @@ class MoveRun:
     async def _finish(self, planned: PlannedPost) -> None:
         """Send a post's comments, then its text and its status, unless a person changed it in the new home."""
         post, there = planned.post, self._home.posts.get(planned.key)
-        if post.id not in self._links:
+        if post.id not in self._placed.posts:
             self.plan.leave(post, Reason.NOT_TAKEN)
         elif there is None and self.mapped.of(Thing.POST, post.id) is None:  # a dry run
-            self.plan.account(post, self._files, self._links, await self._comments(planned, 0))
+            self.plan.account(post, self._placed, await self._comments(planned, 0))
             self._did(Thing.POST, post.id, Did.MADE)
         elif there is None or there.gone:
             self.plan.leave(post, Reason.DELETED_THERE)
             self._did(Thing.POST, post.id, Did.LEFT, await self._why_not_there(planned, there))
         else:
-            fields = self.plan.fields(planned, self._files, self._links, self._categories)
+            fields = self.plan.fields(planned, self._placed)
+            if there.status == "publish" and self.plan.is_scheduled(post):  # WordPress published it at its date
+                fields = fields._replace(values={**fields.values, "status": there.status})
             await self._bring(planned, there, fields)
 
     async def _why_not_there(self, planned: PlannedPost, there: HomePost | None) -> str:
         before = self.mapped.of(Thing.POST, planned.post.id)
         if there is not None:
             return LeftAlone.TRASHED
-        if before is not None and await POSTS.current(self.api, before.id) is not None:
+        of = PAGES if planned.page else POSTS
+        if before is not None and await of.current(self.api, before.id) is not None:
             return LeftAlone.CHANGED  # a person removed the key
         return LeftAlone.DELETED
 
@@ -307,7 +337,7 @@ class MoveRun:
         post, same, ours = planned.post, there.digest == fields.digest, self._is_ours(planned, there, fields)
         if ours and not same and planned.key not in self._fresh:
             # A person may have changed it during this run.
-            now = post_of(await POSTS.current(self.api, there.id))
+            now = post_of(await there.collection.current(self.api, there.id))
             ours = now is not None and now[1].fingerprint == there.fingerprint
         refused = ""
         closed = ours and not there.reachable and any(self._is_new(each) for each in post.comments)
@@ -316,7 +346,7 @@ class MoveRun:
         comments = 0 if refused else await self._comments(planned, there.id)
         if ours and not refused and (closed or not same):
             refused = await self._change(planned, there, fields.values)
-        self.plan.account(post, self._files, self._links, comments)
+        self.plan.account(post, self._placed, comments)
         if refused:
             self._did(Thing.POST, post.id, Did.REFUSED, refused)
         elif not ours and not same:
@@ -330,7 +360,7 @@ class MoveRun:
 
     async def _change(self, planned: PlannedPost, there: HomePost, values: Mapping[str, Any]) -> str:
         """Change a post; return why it was refused, or an empty text."""
-        refused = await self.writer.change(planned, there.id, values) if self.writer is not None else None
+        refused = await self.writer.change(planned, there, values) if self.writer is not None else None
         return "" if refused is None else refused.message
 
     def _is_ours(self, planned: PlannedPost, there: HomePost, fields: Fields) -> bool:
@@ -346,10 +376,18 @@ class MoveRun:
         return not known and self.plan.address(comment) not in self._home.comments
 
     async def _comments(self, planned: PlannedPost, number: int) -> int:
-        """Send the comments of a post in their order; return how many the new home has."""
+        """Send a post's comments, each after the one that it answers; return how many the new home has."""
         brought = 0
-        for each in planned.post.comments:
-            did, why = await self._comment(each, self.plan.comment(each, number))
+        numbers: dict[str, int] = {}
+        for comment in self.plan.thread(planned):
+            each = comment.found
+            parent = numbers.get(comment.threaded.parent, 0)
+            if comment.threaded.parent and not parent and self.writer is not None:
+                self.report.changed("comments", Reason.THREAD_BROKEN, each.comment.id)
+            did, why = await self._comment(comment, self.plan.comment(comment, number, parent))
+            there = self._home.comments.get(self.plan.address(each))
+            if there is not None:
+                numbers[each.comment.id] = there.id
             self._did(Thing.COMMENT, each.comment.id, did, why)
             if why == LeftAlone.DELETED:
                 self.report.left("comments", Reason.DELETED_THERE, each.comment.id)
@@ -363,14 +401,19 @@ class MoveRun:
                 self._did(Thing.COMMENT, comment_id, Did.LEFT, LeftAlone.ONLY_THERE)
         return brought
 
-    async def _comment(self, found: PostComment, fields: Fields) -> tuple[Did, str]:
+    async def _comment(self, planned: PlannedComment, fields: Fields) -> tuple[Did, str]:
         """Send a comment, or update one that only this program changed; return the result and its reason."""
-        comment_id, there = found.comment.id, self._home.comments.get(fields.values["author_email"])
-        if there is None and not self._is_new(found):
+        comment_id, address = planned.found.comment.id, self.plan.address(planned.found)
+        there = self._home.comments.get(address)
+        if there is None and not self._is_new(planned.found):
             return Did.LEFT, LeftAlone.DELETED
         if there is None:
-            made = None if self.writer is None else await self.writer.comment(comment_id, fields.values)
-            return (Did.REFUSED, made.message) if isinstance(made, RestRefusal) else (Did.MADE, "")
+            made = None if self.writer is None else await self.writer.comment(comment_id, address, fields.values)
+            if isinstance(made, RestRefusal):
+                return Did.REFUSED, made.message
+            if made is not None:
+                self._home.comments[address] = made
+            return Did.MADE, ""
         before, kept = self.mapped.of(Thing.COMMENT, comment_id), _comment_as_kept(fields.values)
         same = there.digest == fields.digest or there.fingerprint == kept
         # A comment whose sending was interrupted by a kill is unchanged.
@@ -385,7 +428,7 @@ class MoveRun:
         if now is None or now[1].fingerprint != there.fingerprint:
             return Did.LEFT, LeftAlone.CHANGED
         if self.writer is not None:
-            refused = await self.writer.change_comment(comment_id, there.id, fields.values)
+            refused = await self.writer.change_comment(comment_id, address, there.id, fields.values)
             if refused is not None:
                 return Did.REFUSED, refused.message
         return Did.CHANGED, ""
@@ -418,8 +461,8 @@ def _opened(planned: PlannedPost, fields: Fields, there: HomePost) -> dict[str, 
 
 def _as_kept(values: Mapping[str, Any], there: HomePost) -> dict[str, Any]:
     """Return fields in the form in which a home that keeps them unchanged sends them."""
-    inner = {name: {"raw": values[name]} for name in ("title", "content")}
-    return {**values, **inner, "slug": there.slug}
+    inner = {name: {"raw": values[name]} for name in ("title", "content", "excerpt") if name in values}
+    return {"author": there.author, **values, **inner, "slug": there.slug}
 
 
 def _comment_as_kept(values: Mapping[str, Any]) -> str:

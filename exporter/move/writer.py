@@ -18,9 +18,9 @@ from exporter.export.media import PostPicture
 from exporter.html.text import collapse
 from exporter.message import message
 from exporter.move.home import (
-    CATEGORIES_ROUTE,
     COMMENTS,
     FILES,
+    PAGES,
     POSTS,
     RESERVED,
     Collection,
@@ -34,7 +34,8 @@ from exporter.move.home import (
 )
 from exporter.move.map_file import MapFile, Mapped
 from exporter.move.outcome import Thing
-from exporter.move.plan import PlannedCategory, PlannedPost
+from exporter.move.plan import PlannedPost
+from exporter.move.terms import PlannedTerm
 from exporter.wordpress import Recover, RestRefusal, WordPressApi
 
 SETTLING: Final = timedelta(seconds=30)
@@ -67,12 +68,20 @@ class Writer:
         self._clock = clock
         self._settling = settling
 
-    async def category(self, planned: PlannedCategory) -> int | RestRefusal:
-        """Make a category and return its number. If it exists, WordPress refuses and names the existing one."""
-        fields = {"name": planned.html, "slug": planned.slug}
-        answer = await self._api.send(CATEGORIES_ROUTE, fields, {"_fields": "id"})
+    async def term(self, route: str, planned: PlannedTerm, above: int) -> int | RestRefusal:
+        """Make a category or tag and return its number. If it exists, WordPress refuses and names the existing one.
+
+        Args:
+            route: of the categories or of the tags.
+            planned: the category or tag.
+            above: the number of the category above it; 0 for none.
+        """
+        fields = {"name": planned.html, "slug": planned.slug, **({"parent": above} if above else {})}
+        answer = await self._api.send(route, fields, {"_fields": "id"})
         number = answer.data.get("term_id") if isinstance(answer, RestRefusal) else answer.get("id")
         if isinstance(number, int):
+            if planned.path:
+                self._map.made(Thing.CATEGORY, planned.key, Mapped(number))
             return number
         return answer if isinstance(answer, RestRefusal) else _odd()
 
@@ -93,9 +102,9 @@ class Writer:
         slug = file_slug(sha256)
         info = picture.info
         named = collapse((info.title or info.name) if info is not None else "") or picture.name
-        about = (info.description or "") if info is not None else ""
+        about = {} if info is None else {"description": info.description or "", "alt_text": collapse(info.alt)}
         params = {**FILES.view, "slug": slug, "title": named[:_TEXT_CHARACTERS]}
-        params |= {"description": about[:_TEXT_CHARACTERS]} if about else {}
+        params |= {name: text[:_TEXT_CHARACTERS] for name, text in about.items() if text}
         params |= {"post": str(parent)} if parent else {} if public else {"status": "private"}
         content_type = picture.asset.content_type or "application/octet-stream"
 
@@ -114,7 +123,7 @@ class Writer:
         return answer if isinstance(answer, RestRefusal) else None
 
     async def reserve(self, planned: PlannedPost) -> HomePost | RestRefusal:
-        """Make a private post without text, with its final title, date and address."""
+        """Make a private post or page without text, with its final title, date and address."""
         fields = {
             "title": planned.title,
             "content": mark(planned.key, RESERVED),
@@ -123,34 +132,37 @@ class Writer:
             "status": "private",
             "comment_status": "open",
         }
+        of = PAGES if planned.page else POSTS
         return await self._make(
-            POSTS,
+            of,
             (Thing.POST, planned.post.id),
             planned.key,
             {"slug": _numbered(planned.slug)},
-            lambda recover: self._api.send(POSTS.route, fields, POSTS.view, recover),
+            lambda recover: self._api.send(of.route, fields, of.view, recover),
             planned.slug,
         )
 
-    async def comment(self, comment_id: str, fields: Mapping[str, Any]) -> HomeComment | RestRefusal:
+    async def comment(self, comment_id: str, address: str, fields: Mapping[str, Any]) -> HomeComment | RestRefusal:
         """Make a comment. WordPress refuses a second one with the same fields, and the first is then found."""
-        address = fields["author_email"]
+        newest = {"post": str(fields["post"]), "orderby": "id", "order": "desc"}
         return await self._make(
             COMMENTS,
             (Thing.COMMENT, comment_id),
             address,
-            {"author_email": address},
+            {"author_email": fields["author_email"], **({} if fields["author_email"] == address else newest)},
             lambda recover: self._api.send(COMMENTS.route, fields, COMMENTS.view, recover),
         )
 
-    async def change_comment(self, comment_id: str, number: int, values: Mapping[str, Any]) -> RestRefusal | None:
+    async def change_comment(
+        self, comment_id: str, address: str, number: int, values: Mapping[str, Any]
+    ) -> RestRefusal | None:
         """Change a comment and update the map; return the refusal, if any. Sending it twice does no harm."""
         self._map.sending(Thing.COMMENT, comment_id, self._clock.now())
-        return await self._change(COMMENTS, (Thing.COMMENT, comment_id), values["author_email"], number, values)
+        return await self._change(COMMENTS, (Thing.COMMENT, comment_id), address, number, values)
 
-    async def change(self, planned: PlannedPost, number: int, values: Mapping[str, Any]) -> RestRefusal | None:
+    async def change(self, planned: PlannedPost, there: HomePost, values: Mapping[str, Any]) -> RestRefusal | None:
         """Change a post and update the map; return the refusal, if any. Sending it twice does no harm."""
-        return await self._change(POSTS, (Thing.POST, planned.post.id), planned.key, number, values)
+        return await self._change(there.collection, (Thing.POST, planned.post.id), planned.key, there.id, values)
 
     async def _change(
         self, of: Collection[Record], mapped: tuple[Thing, str], key: str, number: int, values: Mapping[str, Any]

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from exporter.archive.state import State
     from exporter.service.interface import Records
 
-INDEX_EDITION: Final = 3
+INDEX_EDITION: Final = 4
 """Increased whenever the same records give another index."""
 REGEX_SECONDS: Final = 10.0
 """How long a regular expression may take over a whole blog."""
@@ -125,8 +125,8 @@ class Hit:
         entry_id: the entry it is or belongs to; empty for a file.
         title: the entry's title, also for a comment; the file's title or name.
         date: when it was written; ``None`` if unknown.
-        field: the text that the excerpt is from: ``title``, ``body``, ``continuation``, ``category``, ``name``,
-            ``text`` or ``explanation``.
+        field: the text that the excerpt is from: ``title``, ``body``, ``continuation``, ``category``, ``tag``,
+            ``author``, ``excerpt``, ``name``, ``text`` or ``explanation``.
         excerpt: a part of that text with the terms; untrusted.
         score: for each term, a million times the rank of its best text; plus one for each place of a term.
     """

@@ -23,6 +23,7 @@ from exporter.archive.safe_files import inner
 from exporter.html.text import plain_text
 from exporter.message import message
 from exporter.model.kinds import Kind
+from exporter.model.labels import path_name
 from exporter.search.folding import Span, fold
 
 if TYPE_CHECKING:
@@ -56,6 +57,9 @@ FIELDS: Final[dict[Kind, tuple[tuple[str, Rank], ...]]] = {
         ("continuation", Rank.BODY),
         ("continuation", Rank.BODY),
         ("category", Rank.BODY),
+        ("tag", Rank.BODY),
+        ("author", Rank.BODY),
+        ("excerpt", Rank.BODY),
     ),
     Kind.COMMENTS: (("title", Rank.COMMENT), ("name", Rank.COMMENT), ("text", Rank.COMMENT)),
     Kind.FILES: (("title", Rank.TITLE), ("name", Rank.TITLE), ("explanation", Rank.BODY)),
@@ -99,14 +103,24 @@ def document_of(kind: Kind, raw: Raw | None, item: Raw | None, service: Records)
         )
     if kind is Kind.FILES:
         file = service.upload(raw or {})
-        texts = (file.title or "", file.name, plain_text(file.description or ""))
+        described = "\n".join(filter(None, (plain_text(file.description or ""), file.alt)))
+        texts = (file.title or "", file.name, described)
         return SearchDocument("", file.title or file.name, _from_seconds(file.modified), texts)
     post = service.post(raw, item)
     return SearchDocument(
         post.id,
         post.title,
         post.date if raw is not None else post.period_date or post.listed_on,
-        (post.title, plain_text(post.body), post.more_title, plain_text(post.more), post.category or ""),
+        (
+            post.title,
+            plain_text(post.body),
+            post.more_title,
+            plain_text(post.more),
+            "\n".join(path_name(each) for each in post.every_category),
+            "\n".join(post.tags),
+            post.author,
+            plain_text(post.excerpt),
+        ),
     )
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from exporter.archive.segments import LinePosition
+    from exporter.model.records import Post
     from exporter.search.query import Query
     from exporter.service.interface import Records
     from exporter.settings import Settings
@@ -136,8 +137,7 @@ class Api:
                 ids = state.ids(Kind.ENTRIES)
                 for entry_id in islice(ids, offset, offset + limit):
                     post = service.post(state.load(Kind.ENTRIES, entry_id) or {}, state.load(Kind.ENTRY_LIST, entry_id))
-                    date = None if post.date is None else post.date.isoformat()
-                    rows.append({"id": entry_id, "title": post.title, "date": date, "category": post.category})
+                    rows.append({"id": entry_id, **_entry_row(post)})
             return {"version": version, "total": len(ids), "offset": offset, "entries": rows}
 
         return read_consistently(self._path, work)
@@ -270,6 +270,23 @@ class PastIndex:
         found = document_of(kind, {} if known is None else known.data(), None, self._service)
         hit = Hit(kind, record_id, found.entry_id, found.title, found.date, FIELDS[kind][at][0], part, score=0)
         return PastHit(hit, version, gone=self._now.read(kind, record_id) is None)
+
+
+def _entry_row(post: Post) -> dict[str, Any]:
+    """Return the facts that the API sends about an entry in a list."""
+    return {
+        "title": post.title,
+        "date": None if post.date is None else post.date.isoformat(),
+        "category": post.category,
+        "categories": [{"name": each.name, "parents": list(each.parents)} for each in post.every_category],
+        "tags": list(post.tags),
+        "author": post.author or None,
+        "permalink": post.permalink or None,
+        "kind": str(post.kind),
+        "audience": None if post.audience is None else str(post.audience),
+        "excerpt": post.excerpt or None,
+        "featured": post.featured or None,
+    }
 
 
 def json_of(value: dict[str, Any]) -> bytes:

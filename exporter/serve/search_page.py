@@ -14,9 +14,9 @@ from exporter.search.query import KIND_NAMES
 from exporter.serve.api import MAX_HITS, Api, Found
 from exporter.service.registry import service_of
 from exporter.site import NAME
-from exporter.site.catalogue import ORPHANS_PAGE, one_line, safe_name
+from exporter.site.catalogue import ORPHANS_PAGE, anchor_name, one_line, safe_name
 from exporter.site.pages.site import state_page
-from exporter.site.templating import PageRenderer, Parts
+from exporter.site.templating import OPTIONAL_LISTS, PageRenderer, Parts
 from exporter.text import visible
 from exporter.translation import translated, translator
 
@@ -37,7 +37,10 @@ def search_page(path: Path, settings: Settings, api: Api, asked: Mapping[str, st
     archive = Archive.open(path)
     options = site_options(settings, path)
     parts = Parts(options.language, service_of(settings, archive.info.service).timezone)
-    renderer = PageRenderer(options, archive.info.blog_id, parts)
+    site = archive.layout.latest / NAME
+    renderer = PageRenderer(
+        options, archive.info.blog_id, parts, {name for name in OPTIONAL_LISTS if (site / f"{name}.html").is_file()}
+    )
     query, kind = asked.get("q", "").strip(), asked.get("kind", "")
     t = translator(options.language)
     found, problem, status = Found(0, [], 0, [], 0, [], 0), "", 200
@@ -89,7 +92,7 @@ def _link(hit: Hit, archive: Archive) -> str:
         return f"entry/{safe_name(hit.record_id)}.html"
     known = archive.last_known(Kind.ENTRIES, hit.entry_id)
     page = ORPHANS_PAGE if known is None or known.stored is None else f"entry/{safe_name(hit.entry_id)}.html"
-    return f"{page}#comment-{one_line(hit.record_id)}"
+    return f"{page}#comment-{anchor_name(hit.record_id)}"
 
 
 def _past_row(past: PastHit, archive: Archive) -> dict[str, Any]:

@@ -136,6 +136,13 @@ class ExportFile(StatedService):
         """Return the blog's address if a record states it, otherwise an empty text."""
         return ""
 
+    def wanted_file(self, _raw: Raw) -> str:
+        """Return the id of the file record whose address an entry shows as its picture, or an empty text.
+
+        That record may come later or in another part. The index adds its address to the entry as ``featured``.
+        """
+        return ""
+
     def pages(self, kind: Kind, _blog_id: str, _entry_ids: Sequence[str]) -> Paginator:
         """Return a paginator for a list of the index."""
 

@@ -15,17 +15,22 @@ from exporter.service.movable_type import MovableType
 from exporter.service.public_site import PublicSite
 from exporter.service.stated import StatedService
 from exporter.service.wordpress_api import WordPressService
+from exporter.service.wxr_file import WxrFile
 from exporter.setting_types import Setting, setting_text
 from exporter.text import printable
 
 SERVICES: Final[Mapping[str, type[BlogService]]] = {
     BlogV1.name: BlogV1,
-    MovableType.name: MovableType,
-    AtomPub.name: AtomPub,
-    PublicSite.name: PublicSite,
     WordPressService.name: WordPressService,
+    AtomPub.name: AtomPub,
+    WxrFile.name: WxrFile,
+    MovableType.name: MovableType,
+    PublicSite.name: PublicSite,
 }
-"""The services by the names that ``archive.json`` has for them."""
+"""The services by the names that ``archive.json`` has for them.
+
+If several gave an entry, the text of the first one here is shown; but the archive's main service comes first.
+"""
 
 EXPORT_FILES: Final[tuple[type[ExportFile], ...]] = tuple(
     service for service in SERVICES.values() if issubclass(service, ExportFile)

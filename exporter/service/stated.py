@@ -1,4 +1,4 @@
-"""The base of the services whose records state who may see them, so that no owner must declare the meaning of a flag. Pure.
+"""The base of services whose records state who may see them, so that no owner must declare what flags mean. Pure.
 
 Their fields are nested or chosen by this program, so most facts of :class:`~exporter.service.interface.Records` about
 the names of flat fields are empty here.
@@ -26,7 +26,10 @@ _STATUSES: Final[Mapping[Audience, PostStatus]] = {
 
 
 class StatedService(BlogService):
-    """A service whose :attr:`Post.audience` and :attr:`Comment.status` decide which records are public. In doubt a record is private."""
+    """A service whose :attr:`Post.audience` and :attr:`Comment.status` decide what is public.
+
+    In doubt a record is private.
+    """
 
     key_fields: ClassVar[Mapping[Kind, str]] = dict.fromkeys(Kind, "id")
     post_flags: tuple[str, ...] = ("status",)

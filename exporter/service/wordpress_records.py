@@ -186,6 +186,7 @@ class WordPressRecords(StatedService):
             problems=tuple(read.problems),
             url=url,
             alt=_text(raw, "alt_text"),
+            page=_text(raw, "link"),
         )
 
     def user(self, raw: Raw) -> User:

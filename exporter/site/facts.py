@@ -160,12 +160,42 @@ _SHARDS: Final = "shards"
 _RELATED: Final = "related"
 _TOGETHER: Final = 1_000
 _LAST_DAY: Final = date.max.toordinal()
+_DAY_MINUTES: Final = 1_440
+_PLAIN_FACTS: Final = 8
+"""Members of the stored facts about an entry without labels."""
 
 
 def _is_row(row: list[Any], *types: type) -> bool:
     """Return whether values have these types; lists must be lists of texts."""
     lists = (value for value in row if type(value) is list)
     return [type(value) for value in row] == [*types] and all(type(text) is str for texts in lists for text in texts)
+
+
+class Labels(NamedTuple):
+    """The labels of an entry whose service states more than one category; names are on one line and not long.
+
+    Attributes:
+        kind: post or page.
+        author: the name of its writer; may be empty.
+        categories: for each category, the names from its outermost parent to itself.
+        tags: its tags.
+    """
+
+    kind: str
+    author: str
+    categories: tuple[tuple[str, ...], ...]
+    tags: tuple[str, ...]
+
+    def row(self) -> list[Any]:
+        """Return the labels as JSON has them; no name has a line end."""
+        return [self.kind, self.author, ["\n".join(path) for path in self.categories], list(self.tags)]
+
+    @classmethod
+    def of(cls, row: list[Any]) -> Self | None:
+        """Read such a row; ``None`` if it is malformed."""
+        if not _is_row(row, str, str, list, list):
+            return None
+        return cls(row[0], row[1], tuple(tuple(path.split("\n")) for path in row[2]), tuple(row[3]))
 
 
 class EntryFacts(NamedTuple):
@@ -180,6 +210,7 @@ class EntryFacts(NamedTuple):
         links: those of its texts that may lead to other entries.
         addresses: its possible addresses on the web.
         marks: its marks for finding similar entries, see :mod:`exporter.site.facts`.
+        labels: its categories, tags and so on; ``None`` if its service states only one category.
         beginning: the start of its text, which is not stored: known only for an entry that was just read, else
             ``None``.
     """
@@ -192,19 +223,23 @@ class EntryFacts(NamedTuple):
     links: list[str]
     addresses: list[str]
     marks: str
+    labels: Labels | None = None
     beginning: str | None = None
 
     def row(self) -> list[Any]:
-        """Return the facts as JSON has them."""
-        return ["" if self.date is None else self.date.isoformat(), *self[1:-1]]
+        """Return the facts as JSON has them; the labels come last, if there are any."""
+        labels = [] if self.labels is None else self.labels.row()
+        return ["" if self.date is None else self.date.isoformat(), *self[1:-2], *labels]
 
     @classmethod
     def of(cls, row: list[Any]) -> Self | None:
         """Read such a row; ``None`` if it is malformed."""
-        if not _is_row(row, str, str, bool, str, int, list, list, str):
+        facts, rest = row[:_PLAIN_FACTS], row[_PLAIN_FACTS:]
+        labels = Labels.of(rest) if rest else None
+        if not _is_row(facts, str, str, bool, str, int, list, list, str) or (rest and labels is None):
             return None
         try:
-            return cls(datetime.fromisoformat(row[0]) if row[0] else None, *row[1:])
+            return cls(*[datetime.fromisoformat(facts[0]) if facts[0] else None, *facts[1:], labels])
         except ValueError:
             return None
 
@@ -231,11 +266,13 @@ class CommentFacts(NamedTuple):
         entry_id: the entry it belongs to.
         day: when it was written, as a proleptic ordinal; 0 if undated.
         links: those of its text that may lead to entries.
+        minute: of its day, if its service states that and more than a flag.
     """
 
     entry_id: str
     day: int
     links: list[str]
+    minute: int = 0
 
     def row(self) -> list[Any]:
         """Return the facts as JSON has them."""
@@ -244,7 +281,9 @@ class CommentFacts(NamedTuple):
     @classmethod
     def of(cls, row: list[Any]) -> Self | None:
         """Read such a row; ``None`` if it is malformed."""
-        return cls(*row) if _is_row(row, str, int, list) and 0 <= row[1] <= _LAST_DAY else None
+        if not _is_row(row, str, int, list, int) or not (0 <= row[1] <= _LAST_DAY and 0 <= row[3] < _DAY_MINUTES):
+            return None
+        return cls(*row)
 
 
 _FACTS: Final[dict[Kind, type[EntryFacts | ItemFacts | CommentFacts]]] = {

@@ -20,8 +20,9 @@ from exporter import lossless_json
 from exporter.export.interface import ViewFile
 from exporter.html.text import plain_text
 from exporter.model.kinds import Kind
+from exporter.model.labels import joined_path
 from exporter.search.folding import fold
-from exporter.site.catalogue import PostSummary, fingerprint, one_line, orphans_page, safe_name
+from exporter.site.catalogue import PostSummary, anchor_name, fingerprint, one_line, orphans_page, safe_name
 from exporter.site.pages.site import Site
 from exporter.site.templating import data_script
 from exporter.text import visible
@@ -77,7 +78,10 @@ def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
     are read once.
     """
     yield ViewFile("data/folds.js", fingerprint(unidata_version), lambda: data_script("folds", "", case_table()))
-    yield site.file("search.html", "search.html", ["search"], lambda: {"title": site.t("Search"), "current": "search"})
+    facets = _facets(site)
+    yield site.file("search.html", "search.html", ["search", *facets], lambda: {
+        "title": site.t("Search"), "current": "search", "facets": facets,
+    })  # fmt: skip
     data = _SearchData(site)
     runs = _runs(site.catalogue.posts, lambda post: post.id, _MEAN_CHUNK_POSTS, _MAX_CHUNK_POSTS)
     chunks = [_Chunk(safe_name(run[0].id), run) for run in runs]
@@ -100,6 +104,13 @@ def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
         "orphans": bool(site.catalogue.orphans),
     }
     yield ViewFile("data/search.js", fingerprint("index", repr(index)), lambda: data_script("index", "", index))
+
+
+def _facets(site: Site) -> dict[str, str]:
+    """Return the names and labels of the choices that only some blogs need, in the order of the page."""
+    wanted = {"tag": site.tags, "author": site.authors, "kind": site.catalogue.pages()}
+    labels = {"tag": site.t("Tags"), "author": site.t("Authors"), "kind": site.t("Kind")}
+    return {name: labels[name] for name, any_ in wanted.items() if any_}
 
 
 @cache
@@ -169,8 +180,8 @@ class _SearchData:
 
     def _entry(self, post: PostSummary) -> list[Any]:
         entry = self._site.catalogue.entry(post)
-        texts = [plain_text(entry.body), one_line(entry.more_title), plain_text(entry.more)]
-        return [
+        texts = [plain_text(entry.body), one_line(entry.more_title), plain_text(entry.more), plain_text(entry.excerpt)]
+        row = [
             post.page,
             "" if post.date is None else post.date.date().isoformat(),
             post.title,
@@ -179,11 +190,15 @@ class _SearchData:
             visible("\n".join(text for text in texts if text))[0],
             self._comments(self._site.catalogue.comment_ids(post)),
         ]
+        if post.labels is not None:
+            names = list(map(joined_path, post.category_paths))
+            row.append([names, list(post.labels.tags), post.labels.author, post.labels.kind, post.access])
+        return row
 
     def _comments(self, comment_ids: Iterable[str]) -> list[list[str]]:
         return [
             [
-                one_line(each.id),
+                anchor_name(each.id),
                 one_line(each.name),
                 visible("\n".join(filter(None, (each.title, plain_text(each.text)))))[0],
             ]
@@ -232,8 +247,8 @@ def pairs_of(entries: list[list[Any]]) -> set[str]:
     """Return all pairs of neighbouring characters in entries, and all threes of Latin letters and kana as pairs."""
     texts = [
         each
-        for _, _, title, _, _, text, comments in entries
-        for each in (title, text, *(part for comment in comments for part in comment[1:]))
+        for _, _, title, _, _, text, comments, *labels in entries
+        for each in (title, text, *(part for comment in comments for part in comment[1:]), *map(_label_text, labels))
     ]
     # The mark between two texts is neither a space nor part of another character, so texts fold as they would
     # separately.
@@ -242,6 +257,12 @@ def pairs_of(entries: list[list[Any]]) -> set[str]:
     found.update(map(_latin, _threes(_LATIN_RUN, key)))
     found.update(map(_kana, _threes(_KANA_RUN, key)))
     return found
+
+
+def _label_text(labels: list[Any]) -> str:
+    """Return the searched text of an entry's labels: its categories, tags and writer."""
+    categories, tags, author, *_ = labels
+    return "\n".join([*categories, *tags, author])
 
 
 def _threes(letters: re.Pattern[str], key: str) -> set[str]:

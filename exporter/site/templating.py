@@ -6,6 +6,7 @@ output of :mod:`exporter.html.page_body` is HTML already.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime, tzinfo
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,8 @@ from exporter.clock import at_home
 from exporter.html.links import commenter_link
 from exporter.message import message, message_in_context
 from exporter.model.kinds import Kind
+from exporter.model.labels import AUDIENCE_NAMES, AUDIENCE_TIPS, is_marked, marks_of
+from exporter.model.records import Audience
 from exporter.site.catalogue import PostSummary, one_line
 from exporter.text import visible
 from exporter.translation import translated, translator
@@ -106,11 +109,16 @@ class Parts:
 
     def __init__(self, language: str, zone: tzinfo = UTC) -> None:
         self._translated = translator(language)
+        self._language = language
         self.dates = Dates(language, zone)
 
     def t(self, text: str, context: str = "", /, **values: object) -> str:
         """Return an interface sentence in the site's language, escaped."""
         return escaped(self._translated(text, context, **values))
+
+    def say(self, text: str) -> str:
+        """Return a message in the site's language, escaped."""
+        return escaped(translated(text, self._language))
 
     def title(self, post: PostSummary) -> str:
         """Return an entry's displayed title."""
@@ -118,15 +126,23 @@ class Parts:
 
     def badges(self, post: PostSummary) -> Markup:
         """Return the badges for an entry that is private, restricted or gone."""
-        found = ""
-        if post.private:
-            tip = self.t("Only its writer could read this entry")
-            found += f'<span class="badge private" title="{tip}">{self.t("Private")}</span>'
-        if post.access:
+        stated = post.labels is not None and post.access in _AUDIENCES
+        found = self.audience(private=post.private, name=post.access if stated else "")
+        if post.access and not stated:
             found += f'<span class="badge">{self.t("Visibility code {code}", code=post.access)}</span>'
         if post.gone_in:
             found += f'<span class="badge gone">{self.t("gone")}</span>'
         return Markup(found)  # noqa: S704  escaped above
+
+    def audience(self, *, private: bool, name: str) -> str:
+        """Return the badge for an entry that not everybody could read, as HTML; ``name`` is that of its audience."""
+        if private:
+            tip = self.t("Only its writer could read this entry")
+            return f'<span class="badge private" title="{tip}">{self.t("Private")}</span>'
+        if name not in _AUDIENCES:
+            return ""
+        tip, word = (self.say(texts[Audience(name)]) for texts in (AUDIENCE_TIPS, AUDIENCE_NAMES))
+        return f'<span class="badge private" title="{tip}">{word}</span>'
 
     def line(self, post: PostSummary, root: str) -> Markup:
         """Return an entry's line in a list; ``root`` is the way from the page to the site's folder."""
@@ -151,11 +167,18 @@ class Parts:
             parts.append(
                 f'<a class="home" href="{address}" rel="noopener noreferrer">↗<span class="unseen">{address}</span></a>'
             )
-        if own:
+        if comment.by_owner:
+            parts.append(
+                f'<span class="badge own" title="{self.t("By the owner of the blog")}">{self.t("author")}</span>'
+            )
+        elif own:
             tip = self.t("The name of the user whose backup this is")
             parts.append(f'<span class="badge own" title="{tip}">{self.t("author")}</span>')
-        if comment.date is not None:
+        if comment.date is not None and comment.has_time and is_marked(comment):
+            parts.append(f'<time datetime="{comment.date.isoformat()}">{self.dates.minute(comment.date)}</time>')
+        elif comment.date is not None:
             parts.append(f'<time datetime="{comment.date:%Y-%m-%d}">{self.dates.day(comment.date)}</time>')
+        parts += (f'<span class="badge">{self.say(mark)}</span>' for mark in marks_of(comment))
         if comment.deleted:
             parts.append(f'<span class="badge">{self.t("Flagged t")}</span>')
         parts.append("</p>\n")
@@ -176,13 +199,19 @@ POLICY: Final = (
 _NAVIGATION: Final = (
     ("home", "index.html", message("Home")),
     ("years", "years.html", message("By date")),
+    ("pages", "pages.html", message_in_context("kind of entry", "Pages")),
     ("categories", "categories.html", message("Categories")),
+    ("tags", "tags.html", message("Tags")),
+    ("authors", "authors.html", message("Authors")),
     ("comments", "comments.html", message("Comments")),
     ("gallery", "gallery.html", message("Pictures")),
     ("statistics", "statistics.html", message("Statistics")),
     ("history", "history.html", message("History")),
     ("about", "about.html", message("About this copy")),
 )
+OPTIONAL_LISTS: Final = frozenset({"pages", "tags", "authors"})
+"""The lists that only some blogs have."""
+_AUDIENCES: Final = frozenset(AUDIENCE_TIPS)
 _ESCAPED: Final = (
     (b"<", b"\\u003c"),
     ("\u2028".encode(), b"\\u2028"),
@@ -207,11 +236,18 @@ class Shell(NamedTuple):
 
 
 class PageRenderer:
-    """Renders pages of one site; all have the same frame."""
+    """Renders pages of one site; all have the same frame.
 
-    def __init__(self, options: SiteOptions, blog_id: str, parts: Parts) -> None:
+    Args:
+        options: the options of the site.
+        blog_id: the blog.
+        parts: writes frequent parts.
+        lists: the lists among ``pages``, ``tags`` and ``authors`` that the site has.
+    """
+
+    def __init__(self, options: SiteOptions, blog_id: str, parts: Parts, lists: Collection[str] = ()) -> None:
         self._environment = _environment()
-        hidden = {"history"} if options.public else set()
+        hidden = OPTIONAL_LISTS.difference(lists) | ({"history"} if options.public else set())
         t = translator(options.language)
         self._frame = cache(self._made_frame)
         self.shell = cache(self._made_shell)

@@ -16,6 +16,7 @@ from exporter.export.posts import Visibility
 from exporter.message import message, message_in_context
 from exporter.model.asset import Asset, openable
 from exporter.model.kinds import Kind
+from exporter.model.labels import AUDIENCE_NAMES, KIND_NAMES
 from exporter.model.publication import Declared, PostStatus
 from exporter.service.interface import Records
 from exporter.site import NAME, SiteOptions, edition
@@ -222,6 +223,11 @@ def _static_files(site: Site) -> Iterator[ViewFile]:
         data = path.read_bytes()
         yield ViewFile(f"static/{path.name}", sha256(data).digest(), partial(bytes, data))
     words = {name: site.say(text) for name, text in _SCRIPT_WORDS.items()}
+    if site.catalogue.labelled:
+        words |= {f"audience_{name}": site.say(text) for name, text in AUDIENCE_NAMES.items()}
+        words |= {f"kind_{name}": site.say(text) for name, text in KIND_NAMES.items()}
+        words["no_author"] = site.t("(no name)")
+        words["no_tag"] = site.t("No tag")
     yield ViewFile("data/words.js", fingerprint(repr(words)), lambda: data_script("words", "", words))
 
 

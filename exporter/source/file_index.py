@@ -45,6 +45,7 @@ CREATE TABLE comment_counts (id TEXT PRIMARY KEY, comments INTEGER) WITHOUT ROWI
 CREATE TABLE numbers (kind TEXT, id TEXT, number INTEGER, PRIMARY KEY (kind, id)) WITHOUT ROWID;
 CREATE TABLE copies (kind TEXT, id TEXT, digest BLOB, record_id TEXT, PRIMARY KEY (kind, id, digest)) WITHOUT ROWID;
 CREATE TABLE turns (id TEXT PRIMARY KEY, turn INTEGER) WITHOUT ROWID;
+CREATE TABLE wanted (entry_id TEXT, file_id TEXT);
 """
 """``numbers`` has the last number behind an id that several records propose, and ``copies`` finds equal ones of them.
 ``turns`` counts the comments of the current entry by the id that they propose."""
@@ -94,6 +95,7 @@ class FileIndex:
                 reason = system_reason(error) if isinstance(error, OSError) and error.errno else str(error)
                 self._lose(message("{file} could not be read to its end: {reason}", file=part.name, reason=reason))
         self._count_comments()
+        self._add_featured()
         self._database.commit()
 
     def _open(self) -> None:
@@ -154,6 +156,8 @@ class FileIndex:
         if found.kind is Kind.ENTRIES:
             self._count_comments()
             self._current, self._again = self._store(found, repeats=True)
+            if not self._again and (wanted := self.service.wanted_file(found.raw)):
+                self._database.execute("INSERT INTO wanted VALUES (?, ?)", (self._current, wanted))
         elif found.kind is Kind.COMMENTS:
             # A second copy of an entry repeats its comments; the same comment twice in one copy is two comments.
             turn = self._turn(found.id)
@@ -181,6 +185,19 @@ class FileIndex:
             )
             self._new_comments = 0
         self._database.execute("DELETE FROM turns")
+
+    def _add_featured(self) -> None:
+        """Add the addresses of their pictures to the entries that name one."""
+        for entry_id, file_id in self._database.execute("SELECT * FROM wanted"):
+            entry, file = self.record(Kind.ENTRIES, entry_id), self.record(Kind.FILES, file_id)
+            if entry is None or file is None:
+                continue
+            url = self.service.upload(lossless_json.loads(file)).url
+            if url:
+                self._database.execute(
+                    "UPDATE records SET data = ? WHERE kind = ? AND id = ?",
+                    (lossless_json.dumps({**lossless_json.loads(entry), "featured": url}), str(Kind.ENTRIES), entry_id),
+                )
 
     def _store(self, found: FoundRecord, *, repeats: bool) -> tuple[str, bool]:
         """Store a record under a free id; return the id, and whether an equal record already has it."""

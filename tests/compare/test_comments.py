@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from exporter.compare.comments import compare_comments, find_comments
 from exporter.compare.posts import Fault, NewComment, OldComment
-from exporter.compare.reconcile import compare_comments, find_comments
 from tests.compare.posts import new_comment, old_comment
 
 

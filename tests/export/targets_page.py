@@ -13,7 +13,7 @@ from exporter.export.targets import TARGETS, Fact, Matter, Target
 PAGE: Final = Path(__file__).parent.parent.parent / "docs" / "targets.md"
 _BEGIN: Final = "<!-- targets: python -m tests.export.targets_page -->\n"
 _END: Final = "<!-- end -->\n"
-_KEPT: Final = (Matter.COMMENTS, Matter.PICTURES, Matter.DRAFTS, Matter.CATEGORIES, Matter.SLUGS)
+_KEPT: Final = (Matter.COMMENTS, Matter.PICTURES, Matter.DRAFTS, Matter.CATEGORIES, Matter.TAGS, Matter.SLUGS)
 
 
 def as_markdown() -> str:

@@ -50,7 +50,8 @@ def test_the_tables_equal_the_json_lines() -> None:
 def test_an_empty_table_has_its_columns() -> None:
     made = export("parquet", Memory()).files
     assert read_parquet(io.BytesIO(made["comments-public.parquet"])).schema.names == [
-        "cm_id", "entry_id", "date", "name", "title", "text", "url", "visible",
+        "cm_id", "entry_id", "date", "name", "title", "text", "url", "visible", "parent", "kind", "comment_status",
+        "by_owner",
     ]  # fmt: skip
 
 

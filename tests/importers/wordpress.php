@@ -6,6 +6,7 @@
  *     php wordpress.php read SITE FILE        read a WXR file into it; print what was refused, as JSON
  *     php wordpress.php insert SITE FILE      make posts of titles, bodies, continuations and, where given, dates, names and comments in JSON, as its old importers do
  *     php wordpress.php write SITE            print the blog as WordPress' own export writes it
+ *     php wordpress.php rows SITE             print its posts with their terms, authors, comments and featured pictures, as JSON
  *     php wordpress.php addresses SITE        print the addresses of all posts, as JSON, in the order of their numbers
  *     php wordpress.php render SITE           print what its themes show of each post's body, as JSON, in the order of their numbers
  *
@@ -37,6 +38,8 @@ if ( 'read' === $mode ) {
 	insert( json_decode( file_get_contents( $argv[3] ) ) );
 } elseif ( 'render' === $mode ) {
 	echo wp_json_encode( rendered() );
+} elseif ( 'rows' === $mode ) {
+	echo wp_json_encode( array_map( 'row', get_posts( array( 'post_type' => array( 'post', 'page' ), 'post_status' => 'any', 'numberposts' => -1 ) ) ) );
 } elseif ( 'addresses' === $mode ) {
 	echo wp_json_encode( array_map( 'get_permalink', all_posts() ) );
 } else {
@@ -77,6 +80,42 @@ function all_posts() {
 	return get_posts( array( 'post_type' => 'post', 'post_status' => 'any', 'numberposts' => -1, 'orderby' => 'ID', 'order' => 'ASC' ) );
 }
 
+function path_of( $term ) {
+	return $term->parent ? array( ...path_of( get_term( $term->parent ) ), $term->name ) : array( $term->name );
+}
+
+function comment_row( $comment ) {
+	$parent = $comment->comment_parent ? get_comment_meta( $comment->comment_parent, '_blog_cm_id', true ) : '';
+	return array(
+		'id'       => get_comment_meta( $comment->comment_ID, '_blog_cm_id', true ),
+		'parent'   => $parent,
+		'approved' => $comment->comment_approved,
+		'type'     => $comment->comment_type,
+		'email'    => $comment->comment_author_email,
+		'url'      => $comment->comment_author_url,
+		'user'     => $comment->user_id ? get_userdata( $comment->user_id )->display_name : '',
+	);
+}
+
+function row( $post ) {
+	$picture  = get_post_thumbnail_id( $post );
+	$comments = get_comments( array( 'post_id' => $post->ID, 'status' => 'any', 'orderby' => 'comment_ID', 'order' => 'ASC' ) );
+	$spam     = get_comments( array( 'post_id' => $post->ID, 'status' => 'spam' ) );
+	return array(
+		'title'      => $post->post_title,
+		'type'       => $post->post_type,
+		'status'     => $post->post_status,
+		'name'       => urldecode( $post->post_name ),
+		'excerpt'    => $post->post_excerpt,
+		'author'     => get_userdata( $post->post_author )->display_name,
+		'categories' => array_map( 'path_of', wp_get_post_terms( $post->ID, 'category' ) ),
+		'tags'       => wp_get_post_terms( $post->ID, 'post_tag', array( 'fields' => 'names' ) ),
+		'picture'    => $picture ? basename( get_attached_file( $picture ) ) : '',
+		'alt'        => $picture ? get_post_meta( $picture, '_wp_attachment_image_alt', true ) : '',
+		'comments'   => array_map( 'comment_row', array( ...$comments, ...$spam ) ),
+	);
+}
+
 function rendered() {
 	$shown = array();
 	foreach ( all_posts() as $each ) {
@@ -93,6 +132,9 @@ class Reading {
 	private $wp;
 	private $moved = array();
 	private $parents = array();
+	private $authors = array();
+	private $logins = array();
+	private $featured = array();
 
 	public function file( $path ) {
 		$document = new DOMDocument();
@@ -102,20 +144,60 @@ class Reading {
 		}
 		$channel  = simplexml_import_dom( $document )->channel;
 		$this->wp = $channel->getDocNamespaces()['wp'];
+		foreach ( $channel->children( $this->wp )->author as $author ) {
+			$this->author( (int) $author->author_id, (string) $author->author_login, (string) $author->author_display_name );
+		}
 		foreach ( $channel->children( $this->wp )->category as $category ) {
-			$this->category( (string) $category->cat_name, (string) $category->category_nicename );
+			$this->category( (string) $category->cat_name, (string) $category->category_nicename, (string) $category->category_parent );
+		}
+		foreach ( $channel->children( $this->wp )->tag as $tag ) {
+			$this->term( 'post_tag', (string) $tag->tag_name, (string) $tag->tag_slug );
 		}
 		foreach ( $channel->item as $item ) {
 			$this->item( $item, $item->children( $this->wp ) );
 		}
 		$this->repoint();
+		foreach ( $this->featured as $post => $number ) {
+			if ( isset( $this->parents[ $number ] ) ) {
+				update_post_meta( $post, '_thumbnail_id', $this->parents[ $number ] );
+			}
+		}
+	}
+
+	private function author( $number, $login, $name ) {
+		$login = sanitize_user( $login, true );
+		$known = get_user_by( 'login', $login );
+		$made  = $known ? $known->ID : wp_insert_user( array( 'user_login' => $login, 'user_pass' => 'secret', 'display_name' => wp_slash( $name ) ) );
+		if ( is_wp_error( $made ) ) {
+			$this->refuse( 'author', $login, $made );
+			return;
+		}
+		$this->authors[ $number ] = $made;
+		$this->logins[ $login ]   = $made;
+	}
+
+	private function term( $taxonomy, $name, $slug ) {
+		$known = term_exists( $slug, $taxonomy );
+		if ( $known ) {
+			return (int) $known['term_id'];
+		}
+		if ( mb_strlen( $name ) > 200 ) {
+			$this->refuse( $taxonomy, $name, 'longer than its column' );
+			return 0;
+		}
+		$made = wp_insert_term( wp_slash( $name ), $taxonomy, array( 'slug' => $slug ) );
+		if ( is_wp_error( $made ) ) {
+			$this->refuse( $taxonomy, $name, $made );
+			return 0;
+		}
+		return $made['term_id'];
 	}
 
 	private function refuse( $kind, $which, $why ) {
 		$this->refused[] = array( $kind, (string) $which, is_wp_error( $why ) ? $why->get_error_message() : $why );
 	}
 
-	private function category( $name, $nicename ) {
+	private function category( $name, $nicename, $parent ) {
 		$known = term_exists( $nicename, 'category' );
 		if ( $known ) {
 			return (int) $known['term_id'];
@@ -124,7 +206,7 @@ class Reading {
 			$this->refuse( 'category', $name, 'longer than its column' );
 			return 0;
 		}
-		$made = wp_insert_category( array( 'cat_name' => wp_slash( $name ), 'category_nicename' => $nicename ), true );
+		$made = wp_insert_category( array( 'cat_name' => wp_slash( $name ), 'category_nicename' => $nicename, 'category_parent' => '' === $parent ? 0 : category_exists( $parent ) ), true );
 		if ( is_wp_error( $made ) ) {
 			$this->refuse( 'category', $name, $made );
 			return 0;
@@ -146,7 +228,7 @@ class Reading {
 		}
 		$post = array(
 			'import_id'    => $number,
-			'post_author'  => 1,
+			'post_author'  => $this->logins[ sanitize_user( (string) $item->children( 'http://purl.org/dc/elements/1.1/' )->creator, true ) ] ?? 1,
 			'post_title'   => (string) $item->title,
 			'post_content' => (string) $item->children( 'http://purl.org/rss/1.0/modules/content/' )->encoded,
 			'post_excerpt' => (string) $item->children( 'http://wordpress.org/export/1.2/excerpt/' )->encoded,
@@ -166,29 +248,36 @@ class Reading {
 		$this->parents[ $number ] = $made;
 		$terms                    = array();
 		foreach ( $item->category as $category ) {
-			$terms[] = $this->category( (string) $category, (string) $category['nicename'] );
+			$taxonomy             = (string) $category['domain'];
+			$terms[ $taxonomy ][] = $this->term( $taxonomy, (string) $category, (string) $category['nicename'] );
 		}
-		if ( 'post' === $type ) {
-			wp_set_post_terms( $made, array_filter( $terms ), 'category' );
+		foreach ( $terms as $taxonomy => $ids ) {
+			wp_set_post_terms( $made, array_filter( $ids ), $taxonomy );
 		}
 		$comments = array();
 		foreach ( $wp->comment as $comment ) {
 			$comments[ (int) $comment->comment_id ] = $comment;
 		}
 		ksort( $comments );
+		$inserted = array();
 		foreach ( $comments as $comment ) {
-			$this->comment( $made, $comment );
+			$inserted[ (int) $comment->comment_id ] = $this->comment( $made, $comment, $inserted );
 		}
 		foreach ( $wp->postmeta as $meta ) {
+			if ( '_thumbnail_id' === (string) $meta->meta_key ) {
+				$this->featured[ $made ] = (int) $meta->meta_value;
+			}
 			add_post_meta( $made, wp_slash( (string) $meta->meta_key ), wp_slash( maybe_unserialize( (string) $meta->meta_value ) ) );
 		}
 	}
 
-	private function comment( $post, $comment ) {
+	private function comment( $post, $comment, $inserted ) {
 		$data = array( 'comment_post_ID' => $post );
 		foreach ( array( 'author', 'author_email', 'author_IP', 'author_url', 'date', 'date_gmt', 'content', 'approved', 'type', 'parent' ) as $field ) {
 			$data[ "comment_$field" ] = (string) $comment->{"comment_$field"};
 		}
+		$data['comment_parent'] = $inserted[ (int) $data['comment_parent'] ] ?? $data['comment_parent'];
+		$data['user_id']        = $this->authors[ (int) $comment->comment_user_id ] ?? 0;
 		foreach ( wp_get_comment_fields_max_lengths() as $field => $most ) {
 			if ( strlen( $data[ $field ] ) > $most ) {
 				$this->refuse( 'comment', $comment->comment_id, "$field longer than its column" );
@@ -207,6 +296,7 @@ class Reading {
 		foreach ( $comment->commentmeta as $meta ) {
 			add_comment_meta( $made, wp_slash( (string) $meta->meta_key ), wp_slash( maybe_unserialize( (string) $meta->meta_value ) ) );
 		}
+		return $made;
 	}
 
 	private function attachment( $post, $address ) {

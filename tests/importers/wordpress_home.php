@@ -5,6 +5,7 @@
  *     php wordpress_home.php open SITE URL       make the blog answer at an address; print its owner's application password
  *     php wordpress_home.php fill SITE FILE      put posts with their comments into it, from JSON
  *     php wordpress_home.php spoil SITE FILE     do harm to posts, as JSON lists it
+ *     php wordpress_home.php author SITE NAME    make a user with a shown name
  */
 
 [ , $mode, $site, $given ] = $argv;
@@ -21,6 +22,10 @@ if ( 'open' === $mode ) {
 	$made = WP_Application_Passwords::create_new_application_password( 1, array( 'name' => 'reader' ) );
 	echo WP_Application_Passwords::chunk_password( $made[0] );
 	exit( 0 );
+}
+if ( 'author' === $mode ) {
+	$made = wp_insert_user( array( 'user_login' => 'author', 'display_name' => $given, 'nickname' => $given, 'user_pass' => 'secret', 'role' => 'author', 'user_email' => 'author@new.example' ) );
+	exit( is_wp_error( $made ) ? 1 : 0 );
 }
 $asked = json_decode( file_get_contents( $given ), true, 64, JSON_THROW_ON_ERROR );
 $wpdb->query( 'BEGIN' );

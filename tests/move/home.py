@@ -7,6 +7,8 @@ It answers as a WordPress 6.5 answered the same requests:
 - The content of a comment is sent only in full.
 - A comment needs a name and an e-mail address. Drafts and posts with closed comments accept none.
 - A file of a forbidden type is refused with status 500.
+- A comment may answer any comment, even one that does not exist, and has no other type than ``comment``.
+- A scheduled post whose date has passed is published at once.
 """
 
 from __future__ import annotations
@@ -64,6 +66,8 @@ class Home(FakeWordPress):
     rest_comments: dict[int, dict[str, Any]] = field(default_factory=dict)
     media: dict[int, dict[str, Any]] = field(default_factory=dict)
     terms: dict[int, dict[str, Any]] = field(default_factory=dict)
+    rest_tags: dict[int, dict[str, Any]] = field(default_factory=dict)
+    users: dict[int, dict[str, Any]] = field(default_factory=dict)
     writes: list[str] = field(default_factory=list)
     reads: int = 0
     death: Death = field(default_factory=Death)
@@ -122,33 +126,43 @@ class Home(FakeWordPress):
             return self.reply(route, self.media[int(number)])
         if kind == "categories":
             return self.take_term(fields)
+        if kind == "tags":
+            return self.take_term(fields, self.rest_tags)
         if kind == "comments":
             return self.change_comment(int(number), fields) if number else self.take_comment(fields)
-        return self.change_post(int(number), fields) if number else self.take_post(fields)
+        assert kind in {"posts", "pages"}, kind
+        return self.change_post(int(number), fields, kind) if number else self.take_post(fields, kind)
 
-    def take_post(self, fields: dict[str, Any]) -> web.Response:
+    def take_post(self, fields: dict[str, Any], kind: str = "posts") -> web.Response:
         number = self.number()
-        made = {**POST, **fields, "id": number, "modified_gmt": fields["date_gmt"]}
+        made = {**POST, **fields, "id": number, "modified_gmt": fields["date_gmt"], "type": kind[:-1]}
         made["slug"] = self.free_slug(quote(fields["slug"]).lower(), made["status"])
+        assert kind == "posts" or not {"categories", "tags"} & set(fields)
         made.setdefault("categories", [1])
         self.rest_posts[number] = made
         return self.created(self.shown(made))
 
-    def change_post(self, number: int, fields: dict[str, Any]) -> web.Response:
-        if number not in self.rest_posts:
+    def change_post(self, number: int, fields: dict[str, Any], kind: str = "posts") -> web.Response:
+        if number not in self.rest_posts or self.rest_posts[number]["type"] != kind[:-1]:
             return self.refuse(404, "rest_post_invalid_id")
+        assert kind == "posts" or not {"categories", "tags"} & set(fields)
+        if fields.get("status") == "future" and fields["date_gmt"] <= NOW:
+            fields = {**fields, "status": "publish"}
         self.rest_posts[number] |= {**fields, "categories": fields.get("categories") or [1], "modified_gmt": NOW}
         return self.reply("", self.shown(self.rest_posts[number]))
 
     def shown(self, post: dict[str, Any]) -> dict[str, Any]:
         place = f"?p={post['id']}" if post["status"] == "draft" else f"{post['slug']}/"
         content = re.sub(r"<!-- /?wp:.*?-->|<!--more.*?-->", "", post["content"], flags=re.DOTALL)
+        excerpt = post.get("excerpt", "")
         both = {
+            "excerpt": {"raw": excerpt, "rendered": excerpt},
             "title": {"raw": post["title"], "rendered": escape(post["title"], quote=False)},
             "content": {"raw": post["content"], "rendered": content, "protected": False},
         }
-        more = {"date": japan(post["date_gmt"]), "tags": [], "featured_media": 0, "type": "post"}
-        return {**post, **more, **both, "link": f"{self.url}/{place}"}
+        more = {"date": japan(post["date_gmt"])}
+        other = {"tags": [], "featured_media": 0, "author": 1, "type": "post"}
+        return {**other, **post, **more, **both, "link": f"{self.url}/{place}"}
 
     def free_slug(self, wanted: str, status: str) -> str:
         taken = {each["slug"] for each in [*self.rest_posts.values(), *self.media.values()]}
@@ -171,14 +185,14 @@ class Home(FakeWordPress):
         if any(all(each[name] == fields[name] for name in same) for each in self.rest_comments.values()):
             return self.refuse(409, "comment_duplicate", "Duplicate comment detected.")
         number = self.number()
-        status = {"approve": "approved", "hold": "hold"}[fields["status"]]
-        self.rest_comments[number] = {**fields, "id": number, "status": status, "type": "comment"}
+        status = {"approve": "approved"}.get(fields["status"], fields["status"])
+        self.rest_comments[number] = {"parent": 0, **fields, "id": number, "status": status, "type": "comment"}
         return self.created(self.whole(self.rest_comments[number]))
 
     def change_comment(self, number: int, fields: dict[str, Any]) -> web.Response:
         if number not in self.rest_comments:
             return self.refuse(404, "rest_comment_invalid_id")
-        status = {"approve": "approved", "hold": "hold"}[fields["status"]]
+        status = {"approve": "approved"}.get(fields["status"], fields["status"])
         self.rest_comments[number] |= {**fields, "status": status}
         return self.reply("", self.whole(self.rest_comments[number]))
 
@@ -202,18 +216,21 @@ class Home(FakeWordPress):
             "status": fields.get("status", "inherit"),
             "post": int(fields.get("post", 0)),
             "title": fields["title"],
+            "alt_text": fields.get("alt_text", ""),
         }
         return self.created(self.media[number])
 
-    def take_term(self, fields: dict[str, Any]) -> web.Response:
-        for number, term in self.terms.items():
-            if fields["name"] == term["name"] or fields["slug"] == term["slug"]:
+    def take_term(self, fields: dict[str, Any], terms: dict[int, dict[str, Any]] | None = None) -> web.Response:
+        terms, above = self.terms if terms is None else terms, fields.get("parent", 0)
+        for number, term in terms.items():
+            same = fields["name"] == term["name"] and above == term["parent"]
+            if same or fields["slug"] == term["slug"]:
                 data = {"status": 400, "term_id": number}
                 body = json.dumps({"code": "term_exists", "message": "A term of this name exists.", "data": data})
                 return web.Response(status=400, text=body, content_type="application/json")
         number = self.number()
-        self.terms[number] = {"id": number, "name": fields["name"], "slug": fields["slug"]}
-        return self.created(self.terms[number])
+        terms[number] = {"id": number, "name": fields["name"], "slug": fields["slug"], "parent": above}
+        return self.created(terms[number])
 
     def created(self, record: dict[str, Any]) -> web.Response:
         return web.Response(status=201, text=json.dumps(record), content_type="application/json")
@@ -222,13 +239,16 @@ class Home(FakeWordPress):
         if route == "wp/v2/users/me" and owner:
             return self.reply(route, {"id": 1, "capabilities": dict.fromkeys(self.rights, True)})
         query = request.query
-        if not owner or route == "wp/v2/tags":
+        if not owner:
             return super().routed(route, request, owner=owner)
         lists: dict[str, list[dict[str, Any]]] = {
-            "wp/v2/posts": [self.shown(each) for each in self.rest_posts.values()],
+            "wp/v2/posts": [self.shown(each) for each in self.rest_posts.values() if each["type"] == "post"],
+            "wp/v2/pages": [self.shown(each) for each in self.rest_posts.values() if each["type"] == "page"],
             "wp/v2/comments": [self.whole(each) for each in self.rest_comments.values()],
             "wp/v2/media": list(self.media.values()),
             "wp/v2/categories": list(self.terms.values()),
+            "wp/v2/tags": list(self.rest_tags.values()),
+            "wp/v2/users": list(self.users.values()),
         }
         if route not in lists:
             return super().routed(route, request, owner=owner)
@@ -237,7 +257,7 @@ class Home(FakeWordPress):
             if name in query:
                 wanted = {quote(each).lower() if name == "slug" else each for each in query[name].split(",")}
                 found = [each for each in found if str(each[field_name]) in wanted]
-        if route != "wp/v2/categories" and query["status"] not in {"any", "all"}:
+        if query.get("status", "any") not in {"any", "all"}:
             found = [each for each in found if each["status"] in query["status"].split(",")]
         if route == "wp/v2/comments" and "content" not in query["_fields"].split(","):
             found = [{**each, "content": {}} for each in found]

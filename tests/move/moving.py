@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Protocol
@@ -69,6 +69,8 @@ async def move(
     tell: Callable[[Any], None] = lambda _: None,
     login: tuple[str, str] = LOGIN,
     brought: Container[str] | None = None,
+    authors: Mapping[str, int] | None = None,
+    now: datetime = NOW,
     **options: Any,
 ) -> MoveOutcome:
     """Move the public content of a blog; ``options`` can include more. ``folder`` holds the map and the pictures."""
@@ -77,6 +79,7 @@ async def move(
     report = report or Report()
     chosen = ExportOptions(**{"declared": SAID, "side": Side.PUBLIC, "old_urls": (OLD,), **options})
     plan = Plan(Posts(blog, chosen, report, holds_back=True, spelling=wordpress_name), report)
+    plan.now = now
     async with Engine(clock=clock) as engine:
         client = engine.client(home.url, application_password(*login), policy=RetryPolicy(retries=retries))
         api = await open_wordpress(client)
@@ -91,6 +94,7 @@ async def move(
                 report=report,
                 tell=tell,
                 brought=brought,
+                authors=authors or {},
             )
             return await run.run()
 

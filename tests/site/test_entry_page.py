@@ -81,7 +81,7 @@ def _expected(site: Site, at: int, common: dict[str, Any]) -> bytes:
         "more": site.bodies.html(entry.more, "../", colours=True),
         "comments": [_comment(site, each) for each in site.catalogue.comments(site.catalogue.comment_ids(post))],
         "beside": Markup(see_also(site, post)),
-        "category": category_page(post.category),
+        "category": category_page((post.category,)),
         "original": site.catalogue.original_address(entry),
         "pictures": [(f"../../../{each.path}", file_name(each), openable(each.path)) for each in pictures],
         "updated": entry.updated if entry.updated != entry.date else None,

@@ -124,6 +124,8 @@ class FakeWordPress:
             return self.reply(route, {"id": 1, "name": "owner"}) if owner else self.refuse(401, "rest_not_logged_in")
         if request.query.get("context") == "edit" and not owner:
             return self.refuse(401, "rest_forbidden_context")
+        if route in {"wp/v2/pages", "wp/v2/media", "wp/v2/users"}:
+            return self.listed(route, request, [])
         if route == "wp/v2/posts":
             statuses = set(request.query.get("status", "publish").split(","))
             if not owner and statuses - OPEN:
@@ -133,7 +135,7 @@ class FakeWordPress:
             status = request.query.get("status", "approve")
             if not owner and status != "approve":
                 return self.refuse(401, "rest_forbidden_param")
-            shown = {"approve": {"approved"}, "hold": {"hold"}, "all": {"approved", "hold"}}[status]
+            shown = {"approve": {"approved"}, "hold": {"hold"}, "any": {"approved", "hold", "spam"}}[status]
             found = [each for each in self.comments.values() if each["status"] in shown and each["post"] in self.posts]
             if not owner:
                 found = [each for each in found if self.posts[each["post"]]["status"] in OPEN]

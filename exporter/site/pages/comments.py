@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from markupsafe import Markup
 
 from exporter.export.interface import ViewFile
+from exporter.export.threads import in_order, stated_answers
 from exporter.model.kinds import Kind
 from exporter.search.folding import fold
 from exporter.site.catalogue import COMMENTS_ON_PAGE, PostSummary, orphans_page
 from exporter.site.pages.site import ShownComment, Site
-from exporter.site.templating import CONTENT_LANGUAGE, escaped, root_of
+from exporter.site.templating import CONTENT_LANGUAGE, root_of
 
 if TYPE_CHECKING:
     from exporter.model.records import Comment
@@ -50,7 +51,31 @@ class Reply(NamedTuple):
 
 
 def replies(comments: Sequence[Comment]) -> list[Reply]:
-    """Return the place of each comment in order; a comment answers an earlier one or none."""
+    """Return the place of each comment in order.
+
+    If the service states what a comment answers, that counts. Otherwise, a comment answers an earlier one that its text
+    names, or none.
+    """
+    return _stated(comments) if any(each.parent for each in comments) else _named(comments)
+
+
+def _stated(comments: Sequence[Comment]) -> list[Reply]:
+    answers = stated_answers(comments)
+    below: defaultdict[int | None, list[int]] = defaultdict(list)
+    for at, answered in enumerate(answers):
+        below[answered].append(at)
+    found = [Reply()] * len(comments)
+    waiting: list[tuple[int, int | None, int]] = [(at, None, 0) for at in below[None]]
+    while waiting:
+        at, under, depth = waiting.pop()
+        found[at] = Reply(under, answers[at])
+        # An answer to one at the greatest depth is placed next to that one.
+        next_under, next_depth = (under, depth) if depth == MAX_DEPTH else (at, depth + 1)
+        waiting += ((each, next_under, next_depth) for each in below[at])
+    return found
+
+
+def _named(comments: Sequence[Comment]) -> list[Reply]:
     places: dict[str, int] = {}
     by_name: dict[str, int] = {}
     found: list[Reply] = []
@@ -192,7 +217,7 @@ def _page(site: Site, path: str, title: str, places: Sequence[int], shown: _Show
 def _comment(site: Site, page: str, comment: Comment, post: PostSummary | None) -> Markup:
     """Return a comment in a list, with its entry; they are read one at a time."""
     shown = site.shown(comment, page)
-    anchor, about = escaped(shown.anchor), ""
+    anchor, about = shown.anchor, ""
     if post is not None:
         link = f'<a href="{root_of(page)}{post.page}#{anchor}" lang="{CONTENT_LANGUAGE}">{site.parts.title(post)}</a>'
         about = f'<p class="about">{link}</p>'
@@ -206,7 +231,7 @@ def comment_list(site: Site, post: PostSummary) -> str:
     ids = site.catalogue.comment_ids(post)
     if not ids:
         return ""
-    comments = list(site.catalogue.comments(ids))
+    comments = in_order(list(site.catalogue.comments(ids)))
     shown = [site.shown(each, post.page) for each in comments]
     below: defaultdict[int | None, list[int]] = defaultdict(list)
     placed = replies(comments)

@@ -11,12 +11,14 @@ from typing import Final
 
 from exporter import lossless_json
 from exporter.export.interface import ViewFile
+from exporter.html.embedded import embedded
 from exporter.html.tree import BODY_CHARACTERS
 from exporter.model.kinds import Kind
+from exporter.model.labels import joined_path
 from exporter.model.records import Post, Raw
-from exporter.site.catalogue import PostSummary, one_line
+from exporter.site.catalogue import PostSummary, beginning_of, one_line
 from exporter.site.pages.comments import comment_list
-from exporter.site.pages.site import Site, category_page, file_name, life_link
+from exporter.site.pages.site import Site, author_page, category_page, file_name, life_link
 from exporter.site.templating import CONTENT_LANGUAGE, Shell, escaped, root_of
 
 _MAX_MENTIONS = 30
@@ -131,6 +133,8 @@ def _listed(headings: list[tuple[int, str, str]]) -> str:
 
 
 _MAX_PICTURES: Final = 60
+_MAX_TAGS: Final = 60
+"""Tags shown at once; the rest can be opened."""
 _CHARACTERS_PER_MINUTE: Final = 460
 """Characters of Japanese: 357 aloud (Trauzettel-Klosinski and Dietz 2012, IReST), and 1.3 times as many in silence, as
 English is read (Brysbaert 2019: 238 words to 183)."""
@@ -146,9 +150,14 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
     catalogue = site.catalogue
     history = catalogue.history
     changed = {} if history is None else history.changed_entries()
-    for at, post in enumerate(catalogue.posts):
-        before = catalogue.posts[at - 1] if at else None
-        after = catalogue.posts[at + 1] if at + 1 < len(catalogue.posts) else None
+    neighbours = {
+        post.id: (before, after)
+        for before, post, after in zip(
+            [None, *catalogue.dated], catalogue.dated, [*catalogue.dated[1:], None], strict=False
+        )
+    }
+    for post in catalogue.posts:
+        before, after = neighbours.get(post.id, (None, None))
         life = life_link(history, post.id) if history is not None and post.id in changed else None
         parts: list[bytes | str] = [
             post.identity,
@@ -158,12 +167,13 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
             site.pictures.identity(post.id),
             repr(changed.get(post.id)) + (life or ""),
             see_also_parts(site, post),
+            repr((post.labels.author in site.authors, *map(site.tag_page, post.labels.tags))) if post.labels else "",
             repr(site.owners) if post.comments else "",
             catalogue.link_targets(Kind.ENTRIES, post.id),
             *(catalogue.link_targets(Kind.COMMENTS, comment_id) for comment_id in catalogue.comment_ids(post)),
         ]
         page = _EntryPage(site, post, before, after, life)
-        yield site.written(post.page, parts, page.write)
+        yield site.written(post.page, parts, page.write, "pages" if post.is_page else "years")
 
 
 class _EntryPage:
@@ -203,32 +213,73 @@ class _EntryPage:
         when, category, gone = self._t("Entries without a date"), "", ""
         if post.date:
             minute = f'<time datetime="{post.date.isoformat()}">{self._site.dates.minute(post.date)}</time>'
-            when = f'<a href="{root}year/{post.year}.html#m{post.date.month}">{minute}</a>'
+            when = minute if post.is_page else f'<a href="{root}year/{post.year}.html#m{post.date.month}">{minute}</a>'
         minutes = round(post.length / _CHARACTERS_PER_MINUTE)
         if minutes > 1:
             when += f"<span>{self._t('{n} min read', n=minutes)}</span>"
         if post.category:
-            category = (
-                f'<a class="category" {_LANG} href="{root}{category_page(post.category)}">{escaped(post.category)}</a>'
-            )
+            category = " ".join(map(self._category, post.category_paths))
         if post.gone_in:
             since = self._site.dates.written(post.gone_at)
             last = self._t("Gone upstream since {when}. This is how it last was.", when=since)
             gone = f'<p class="notice" data-gone>{last}</p>\n'
         return (
             f'<header class="title">\n<p class="when">{when}</p>\n<h1 {_LANG}>{title}</h1>\n'
-            f'<p class="marks">{category} {self._site.parts.badges(post)}</p>\n</header>\n{gone}'
+            f'<p class="marks">{category} {self._site.parts.badges(post)}</p>\n{self._labels()}</header>\n{gone}'
         )
+
+    def _category(self, path: tuple[str, ...]) -> str:
+        """Return a category; one below others is shown with these."""
+        target, name = f"{self._root}{category_page(path)}", escaped(joined_path(path))
+        return f'<a class="category" {_LANG} href="{target}">{name}</a>'
+
+    def _labels(self) -> str:
+        """Return the writer and the tags."""
+        labels, site = self._post.labels, self._site
+        if labels is None:
+            return ""
+        found = ""
+        if labels.author:
+            name = f"<bdi {_LANG}>{escaped(labels.author)}</bdi>"
+            if labels.author in site.authors:
+                name = f'<a href="{self._root}{author_page(labels.author)}">{name}</a>'
+            found += f'<p class="faint">{self._t("Author")}: {name}</p>\n'
+        tags = list(map(self._tag, labels.tags))
+        if tags:
+            found += f'<ul class="tags">\n{"".join(tags[:_MAX_TAGS])}</ul>\n'
+        if tags[_MAX_TAGS:]:
+            more = self._t("and {n} more", n=len(tags) - _MAX_TAGS)
+            rest = "".join(tags[_MAX_TAGS:])
+            found += f'<details>\n<summary>{more}</summary>\n<ul class="tags">\n{rest}</ul>\n</details>\n'
+        return found
+
+    def _tag(self, tag: str) -> str:
+        page, name = self._site.tag_page(tag), escaped(tag)
+        if page == self._post.page:
+            return f"<li><bdi {_LANG}>{name}</bdi></li>\n"
+        return f'<li><a {_LANG} href="{self._root}{page}">{name}</a></li>\n'
 
     def _body(self, entry: Post) -> str:
         bodies, root = self._site.bodies, self._root
         body, more = (bodies.html(text, root, colours=True) for text in (entry.body, entry.more))
-        shown = f'<div class="body" {_LANG}>{body}</div>\n'
+        shown = f'{self._lead(entry)}<div class="body" {_LANG}>{body}</div>\n'
         more_title = escaped(one_line(entry.more_title))
         if more or more_title:
             heading = f"<h2 {_LANG}>{more_title}</h2>" if more_title else f"<h2>{self._t('Continued')}</h2>"
             shown += f'<section class="more">\n{heading}\n<div class="body" {_LANG}>{more}</div>\n</section>\n'
         return with_contents(shown, self._site.t("Contents"))
+
+    def _lead(self, entry: Post) -> str:
+        """Return the summary that the writer wrote, unless the text begins with it, and the featured picture."""
+        site, found = self._site, ""
+        excerpt = beginning_of(entry.excerpt) if entry.excerpt else ""
+        if excerpt and not beginning_of(entry.body).startswith(excerpt.rstrip("…")):
+            found += f'<div class="body lead" {_LANG}>{site.bodies.html(entry.excerpt, self._root)}</div>\n'
+        picture = site.stored_picture(entry.featured) if entry.featured else None
+        if picture is not None and picture.path not in _picture_paths(site, entry):
+            shot = site.shot(picture, file_name(picture), self._root)
+            found += f'<ul class="shots featured">\n{shot}</ul>\n'
+        return found
 
     def _pictures(self, body: str) -> str:
         """Return the pictures that the entry uses but its text does not show, such as targets of text links."""
@@ -267,6 +318,10 @@ class _EntryPage:
         if original:
             link = escaped(original)
             parts.append(f'<p>{t("Original address")}: <a href="{link}" rel="noopener noreferrer">{link}</a></p>')
+        if entry.featured and self._site.stored_picture(entry.featured) is None:
+            parts.append(f"<p>{t('Featured picture')}: <bdi>{escaped(one_line(entry.featured))}</bdi></p>")
+        if entry.sources:
+            parts.append(f"<p>{t('Sources')}: {escaped(', '.join(map(one_line, entry.sources)))}</p>")
         if not self._site.options.public:
             if self._life:
                 parts.append(f'<p><a href="{self._root}{self._life}">{t("How this entry changed")}</a></p>')
@@ -278,6 +333,12 @@ class _EntryPage:
             )
         parts.append("</footer>\n")
         return "".join(parts)
+
+
+def _picture_paths(site: Site, entry: Post) -> set[str]:
+    """Return the files of the pictures that an entry's texts show."""
+    shown = (site.stored_picture(each.text) for text in (entry.body, entry.more) for each in embedded(text))
+    return {picture.path for picture in shown if picture is not None}
 
 
 def _record(raw: Raw, cut: str) -> str:

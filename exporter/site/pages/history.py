@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.clock import timestamp
 from exporter.export.interface import ViewFile
+from exporter.export.record_values import value_reader
 from exporter.html.diff import ATTRIBUTE_NAMES, in_context, value_text, word_diff
+from exporter.html.record_words import RecordWords
 from exporter.html.text import plain_text
 from exporter.html.tree import too_large
 from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, RecordChange, field_changes
 from exporter.model.kinds import Kind, sort_key
-from exporter.model.records import Raw
-from exporter.site.catalogue import fingerprint, one_line
+from exporter.model.labels import is_labelled, joined_path, path_name
+from exporter.model.records import Category, Post, Raw
+from exporter.site.catalogue import category_paths, fingerprint, one_line
 from exporter.site.pages.past import past_files
 from exporter.site.pages.site import (
     MAX_CHANGES,
@@ -59,7 +62,10 @@ class FieldDiff(NamedTuple):
 
 
 def field_diffs(
-    site: Site, kind: Kind, fields: Sequence[FieldChange], states: tuple[Raw, Raw] | None = None
+    site: Site,
+    kind: Kind,
+    fields: Sequence[FieldChange],
+    states: tuple[Raw, Raw] | None = None,
 ) -> list[FieldDiff]:
     """Return the changes in the order of the record's fields.
 
@@ -76,6 +82,9 @@ def field_diffs(
     )
     service = site.catalogue.service
     attributes, texts = service.attributes.get(kind, {}), service.bodies.get(kind, ())
+    neutral = None if states is None else _neutral_diffs(site, kind, fields, states)
+    if neutral is not None:
+        return neutral
     old, new = (_values(site, kind, raw) for raw in (before, after))
     found: list[FieldDiff] = []
     seen = set()
@@ -93,6 +102,25 @@ def field_diffs(
             # If the values read the same or are unknown, the raw values are shown.
             name = site.t("The record as sent") if field.name == WHOLE_RECORD else field.name
             found += _plain(name, value_text(field.before), value_text(field.after))
+    return found
+
+
+_TEXTS: Final = frozenset({"body", "more", "excerpt", "text"})
+
+
+def _neutral_diffs(
+    site: Site, kind: Kind, fields: Sequence[FieldChange], states: tuple[Raw | None, Raw | None]
+) -> list[FieldDiff] | None:
+    """Return the changes of a record by its neutral form; ``None`` if its raw fields are to be compared."""
+    words = RecordWords(site.say, site.dates.minute)
+    read = value_reader(site.catalogue.service, words, kind, *states)
+    if read is None:
+        return None
+    found: list[FieldDiff] = []
+    for field in words.changed_fields(read, *states, fields):
+        name = site.t("The record as sent") if field.name == WHOLE_RECORD else words.name(field.name)
+        write = _text if field.name in _TEXTS else _plain
+        found += write(name, value_text(field.before), value_text(field.after))
     return found
 
 
@@ -119,7 +147,9 @@ def _value_words(site: Site, name: str, value: Any) -> str:
         return f"{site.dates.minute(value)}{f':{value:%S}' if value.second else ''}"
     if name == "modified" and isinstance(value, int):
         return site.dates.written(timestamp(datetime.fromtimestamp(value, UTC))) if 0 <= value < 2**37 else str(value)
-    return f"{value:,}" if isinstance(value, int) else value or ""
+    if isinstance(value, tuple):
+        return ", ".join(path_name(each) if isinstance(each, Category) else str(each) for each in value)
+    return f"{value:,}" if isinstance(value, int) else str(value or "")
 
 
 def _text(name: str, before: str, after: str) -> list[FieldDiff]:
@@ -258,17 +288,34 @@ def _shown(site: Site, history: ArchiveHistory, version: int, change: RecordChan
     elif before is not None:
         was, becomes = (history.state(change.record_id, each).record for each in (before, version))
         states = None if was is None or becomes is None else (was, becomes)
+    neutral = _neutral_change(site, change)
     return _ShownChange(
         change.kind,
         entry_anchor(change.record_id) if is_entry else "",
         one_line(change.title),
         change.change,
         post.page if post else None,
-        field_diffs(site, change.kind, fields, states),
+        field_diffs(site, change.kind, fields, states) if neutral is None else neutral,
         f"{entry_history_page(change.record_id)}#v{version}" if has_life else None,
         # The entry's own page shows the state before a removal.
         None if before is None or gone else state_page(change.record_id, before),
     )
+
+
+def _neutral_change(site: Site, change: RecordChange) -> list[FieldDiff] | None:
+    """Return the changes of a record by its neutral form; of a new or removed one only a comment's text.
+
+    ``None`` if its raw fields are to be compared.
+    """
+    found = _neutral_diffs(site, change.kind, change.fields, (change.before, change.after))
+    if found is None or change.change is Change.CHANGED:
+        return found
+    if change.kind is not Kind.COMMENTS:
+        return []
+    old, new = (
+        "" if raw is None else site.catalogue.service.comment(raw).text for raw in (change.before, change.after)
+    )
+    return _text(site.say(ATTRIBUTE_NAMES["text"]), old, new)
 
 
 def _entry_history(site: Site, history: ArchiveHistory, entry_id: str) -> dict[str, Any]:
@@ -382,7 +429,9 @@ def _state(site: Site, history: ArchiveHistory, entry_id: str, state: EarlierSta
         "title": one_line(service.title(Kind.ENTRIES, following.record or {}) if entry is None else entry.title),
         "current": "past",
         "entry": entry,
-        "category": "" if entry is None else one_line(entry.category or ""),
+        "categories": _categories(entry),
+        "tags": [] if entry is None else [one_line(tag) for tag in entry.tags],
+        "badges": "" if entry is None else site.badges_then(entry),
         "more_title": "" if entry is None else one_line(entry.more_title),
         "html": partial(site.bodies_at(history, state.until - 1).html, root="../"),
         "state": state,
@@ -396,6 +445,15 @@ def _state(site: Site, history: ArchiveHistory, entry_id: str, state: EarlierSta
         "comments": comments,
         "more_comments": max(0, len(comment_ids) - _MAX_COMMENTS),
     }
+
+
+def _categories(entry: Post | None) -> list[str]:
+    """Return the names of an entry's categories."""
+    if entry is None:
+        return []
+    if is_labelled(entry):
+        return list(map(joined_path, category_paths(entry)))
+    return list(filter(None, [one_line(entry.category or "")]))
 
 
 def _comment_ids(site: Site, history: ArchiveHistory, entry_id: str, version: int) -> list[str]:

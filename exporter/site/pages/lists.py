@@ -1,10 +1,10 @@
-"""The lists of entries: the years, and the categories."""
+"""The lists of entries: the years, the categories, and of some blogs the tags, the writers and the pages."""
 
 from __future__ import annotations
 
 from calendar import SUNDAY, Calendar
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any, Final, NamedTuple
@@ -15,7 +15,7 @@ from exporter.html.embedded import Use, embedded
 from exporter.html.page_body import DrawnPicture
 from exporter.model.kinds import Kind
 from exporter.site.catalogue import ORPHANS_PAGE, PostSummary, fingerprint, one_line
-from exporter.site.pages.site import Site, category_page, listed, year_page
+from exporter.site.pages.site import Site, author_page, category_page, listed, year_page
 from exporter.site.pages.statistics import SHADES, calendar_years, strip
 from exporter.site.templating import data_script, root_of
 
@@ -50,6 +50,7 @@ def list_files(site: Site) -> Iterator[ViewFile]:
         parts: list[bytes | str] = [listed(posts), *_neighbours(years, year)]
         yield site.file(year_page(year), "year.html", parts, partial(_year, site, years, year))
     yield from _categories(site)
+    yield from label_files(site)
 
 
 def _all_years(site: Site, years: _Years) -> ViewFile:
@@ -61,7 +62,7 @@ def _all_years(site: Site, years: _Years) -> ViewFile:
     gone = [post for post in reversed(catalogue.posts) if post.gone_in is not None]
     parts: list[bytes | str] = [
         repr(calendar),
-        str(len(catalogue.posts)),
+        str(len(catalogue.dated)),
         catalogue.identities(Kind.ENTRY_LIST, catalogue.unread),
         listed(gone),
         str(len(catalogue.orphans)),
@@ -72,11 +73,11 @@ def _all_years(site: Site, years: _Years) -> ViewFile:
         "calendar": calendar,
         "undated": len(years.get(UNDATED, ())),
         "undated_page": year_page(UNDATED),
-        "unread": [(item.listed_on, one_line(item.title), one_line(item.id)) for item in unread],
+        "unread": [(item.listed_on or item.date, one_line(item.title), one_line(item.id)) for item in unread],
         "gone": gone,
         "orphans": len(catalogue.orphans),
         "orphans_page": ORPHANS_PAGE,
-        "total": len(catalogue.posts),
+        "total": len(catalogue.dated),
     })  # fmt: skip
 
 
@@ -126,23 +127,102 @@ def _calendar(site: Site, year: str, posts: Sequence[PostSummary]) -> list[_Mont
     return months
 
 
+class _Branch(NamedTuple):
+    """A category in the tree: its name, its page, its own entries, and the categories below it."""
+
+    name: str
+    page: str
+    total: int
+    below: list[_Branch]
+
+
 def _categories(site: Site) -> Iterator[ViewFile]:
     categories = site.catalogue.by_category()
-    rows = [(name, category_page(name), len(posts)) for name, posts in categories.items()]
-    shown = {"title": site.t("Categories"), "current": "categories", "rows": rows}
-    yield site.file("categories.html", "categories.html", [repr(rows)], lambda: shown)
-    for name, posts in categories.items():
-        context = partial(_category, site, name, posts)
-        yield site.file(category_page(name), "category.html", [name, listed(posts)], context)
+    rows = [(path[-1], category_page(path), len(posts)) for path, posts in categories.items()]
+    tree = _tree(categories) if any(len(path) > 1 for path in categories) else []
+    shown = {"title": site.t("Categories"), "current": "categories", "rows": rows, "tree": tree}
+    yield site.file("categories.html", "categories.html", [repr(rows), repr(tree)], lambda: shown)
+    below = _below(categories)
+    for path in [*categories, *(path for path in below if path not in categories)]:
+        posts = categories.get(path, [])
+        under = [(each[-1], category_page(each), len(categories.get(each, ()))) for each in below.get(path, ())]
+        context = partial(_labelled, site, path[-1] or site.t("No category"), posts, "categories", path[:-1], under)
+        yield site.file(category_page(path), "category.html", ["\0".join(path), listed(posts), repr(under)], context)
 
 
-def _category(site: Site, name: str, posts: Sequence[PostSummary]) -> dict[str, Any]:
+def _below(paths: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the categories directly below each category that has some, including those without own entries."""
+    known = {path[:length] for path in paths if len(path) > 1 for length in range(1, len(path) + 1)}
+    found: defaultdict[tuple[str, ...], list[tuple[str, ...]]] = defaultdict(list)
+    for path in sorted(known):
+        if len(path) > 1:
+            found[path[:-1]].append(path)
+    return dict(found)
+
+
+def _tree(categories: Mapping[tuple[str, ...], Sequence[PostSummary]]) -> list[_Branch]:
+    """Return the outermost categories by name, each with those below it."""
+    below = _below(categories)
+
+    def branch(path: tuple[str, ...]) -> _Branch:
+        return _Branch(
+            path[-1], category_page(path), len(categories.get(path, ())), list(map(branch, below.get(path, ())))
+        )
+
+    tops = {path[:1] for path in categories}
+    return list(map(branch, sorted(tops, key=lambda path: (path == ("",), path))))
+
+
+def _labelled(
+    site: Site,
+    title: str,
+    posts: Sequence[PostSummary],
+    current: str,
+    parents: tuple[str, ...] = (),
+    under: Sequence[tuple[str, str, int]] = (),
+) -> dict[str, Any]:
+    """Return the context of a page with the entries of a category, a tag or a writer."""
+    names = {"categories": site.t("Categories"), "tags": site.t("Tags"), "authors": site.t("Authors")}
+    above = [(name, category_page(parents[: at + 1])) for at, name in enumerate(parents)]
     return {
-        "title": name or site.t("No category"),
-        "current": "categories",
+        "title": title,
+        "current": current,
+        "above": [(names[current], f"{current}.html"), *above],
+        "under": under,
         "years": [(year, list(of_year)) for year, of_year in groupby(posts, key=lambda post: post.year)],
         "total": len(posts),
     }
+
+
+_MAX_TAGS: Final = 10_000
+"""Tags in the list of tags."""
+
+
+def label_files(site: Site) -> Iterator[ViewFile]:
+    """Yield the lists that only some blogs have: tags, writers and pages."""
+    tags = [(tag, site.tag_page(tag), len(posts)) for tag, posts in site.tags.items()]
+    if tags:
+        shown = tags[:_MAX_TAGS]
+        yield site.file("tags.html", "labels.html", ["tags", repr(shown), str(len(tags))], lambda: {
+            "title": site.t("Tags"), "current": "tags", "rows": shown, "more": len(tags) - len(shown),
+        })  # fmt: skip
+    for tag, path, _ in tags:
+        posts = site.tags[tag]
+        if path != posts[0].page:
+            yield site.file(path, "category.html", [tag, listed(posts)], partial(_labelled, site, tag, posts, "tags"))
+    authors = [(name, author_page(name), len(posts)) for name, posts in site.authors.items()]
+    if authors:
+        yield site.file("authors.html", "labels.html", ["authors", repr(authors)], lambda: {
+            "title": site.t("Authors"), "current": "authors", "rows": authors, "more": 0,
+        })  # fmt: skip
+    for name, path, _ in authors:
+        posts = site.authors[name]
+        yield site.file(path, "category.html", [name, listed(posts)], partial(_labelled, site, name, posts, "authors"))
+    pages = site.catalogue.pages()
+    if pages:
+        yield site.file("pages.html", "pages.html", [listed(pages)], lambda: {
+            "title": site.t("Pages", "kind of entry"), "current": "pages", "pages": pages,
+        })  # fmt: skip
 
 
 _HOME_PAGE: Final = "index.html"
@@ -161,7 +241,7 @@ class _Card(NamedTuple):
 def home_files(site: Site) -> Iterator[ViewFile]:
     """Yield the home page, and for each calendar day with entries a script with these, from all years."""
     days: defaultdict[str, list[PostSummary]] = defaultdict(list)
-    for post in reversed(site.catalogue.posts):
+    for post in reversed(site.catalogue.dated):
         if post.date is not None and post.gone_in is None:
             days[f"{post.date:%m%d}"].append(post)
     yield _home(site, " ".join(sorted(days)))
@@ -170,7 +250,7 @@ def home_files(site: Site) -> Iterator[ViewFile]:
 
 
 def _home(site: Site, days: str) -> ViewFile:
-    posts = site.catalogue.posts
+    posts = site.catalogue.dated
     recent = [post for post in reversed(posts) if post.gone_in is None][:_NEWEST_ENTRIES]
     dates = [post.date for post in posts if post.date is not None]
     first, last = (dates[0], dates[-1]) if dates else (None, None)
@@ -211,8 +291,12 @@ def _card(site: Site, post: PostSummary) -> _Card:
 def _thumbnail(site: Site, post: PostSummary) -> DrawnPicture | None:
     """Return the first picture of an entry that is not an icon."""
     known = {picture.url: picture for picture in site.pictures.by_entry.get(post.id, ())}
-    shown = embedded(site.catalogue.entry(post).body) if known else ()
-    addresses = [found.text for found in shown if found.use is Use.SHOWN]
+    if not known:
+        return None
+    entry = site.catalogue.entry(post)
+    addresses = [found.text for found in embedded(entry.body) if found.use is Use.SHOWN]
+    if entry.featured:
+        addresses.insert(0, entry.featured)
     for picture in [*(known[each] for each in addresses if each in known), *known.values()]:
         if picture.width is None or picture.width >= _ICON_PIXELS:
             return site.pictures.drawn(picture.path)

@@ -19,7 +19,15 @@ from exporter.export.interface import ViewFile
 from exporter.message import message
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
-from exporter.site.catalogue import PostSummary, StoredPicture, fingerprint, one_line, safe_name
+from exporter.model.labels import AUDIENCE_NAMES, joined_path
+from exporter.site.catalogue import (
+    PostSummary,
+    StoredPicture,
+    anchor_name,
+    category_paths,
+    fingerprint,
+    safe_name,
+)
 from exporter.site.pages.gallery import UNUSED, shown_pictures
 from exporter.site.pages.site import Site, category_page, listed
 from exporter.site.templating import data_script
@@ -35,7 +43,7 @@ _VERSIONS_PER_FILE: Final = 64
 bounds."""
 _MANY_CHANGES: Final = 500
 """A version with more changes gets a separate file, which later versions do not rewrite."""
-_PRIVATE, _GONE, _DAMAGED = 1, 2, 4
+_PRIVATE, _GONE, _DAMAGED, _PAGE = 1, 2, 4, 8
 _KINDS: Final = (Kind.ENTRIES, Kind.ENTRY_LIST, Kind.COMMENTS)
 _WORDS: Final = {
     "past_title": message("The blog on another day"),
@@ -95,15 +103,16 @@ def past_files(site: Site, history: ArchiveHistory) -> Iterator[ViewFile]:
         before = [history.versions_before(row.version) for row in chunk]
         identity = fingerprint("past", repr([tuple(row) for row in chunk]), repr(before), repr(site.owners))
         yield ViewFile(f"data/past-{chunk[0].version}.js", identity, partial(_changes, site, history, chunk))
+    audiences = {f"audience_{name}": text for name, text in AUDIENCE_NAMES.items()} if site.catalogue.labelled else {}
     index = {
         "versions": [[row.version, _minute(site, row.finished_at)] for row in rows],
         "damaged": sorted(history.damaged_versions),
         "years": list(years),
         "pictures": list(pictures),
         "chunks": [[chunk[0].version, chunk[-1].version] for chunk in chunks],
-        "categories": {name: category_page(name) for name in site.catalogue.by_category()},
+        "categories": {joined_path(path): category_page(path) for path in site.catalogue.by_category()},
         "assets": site.options.assets,
-        "words": {name: site.say(text) for name, text in _WORDS.items()},
+        "words": {name: site.say(text) for name, text in (_WORDS | audiences).items()},
     }
     yield ViewFile("data/past.js", fingerprint("index", repr(index)), lambda: data_script("past", "", index))
 
@@ -135,7 +144,7 @@ def _list(
     site: Site, history: ArchiveHistory, year: str, posts: Sequence[PostSummary], pictures: Sequence[StoredPicture]
 ) -> bytes:
     entries = [
-        [*_row(post.id, post.date, post.title, post.category, _flags(post), post.access), post.comments]
+        [*_row(post.id, post.date, post.title, _groups(post), _flags(post), post.access), post.comments]
         for post in posts
     ]
     shown = []
@@ -151,9 +160,16 @@ def _flags(post: PostSummary) -> int:
     return post.private * _PRIVATE + (post.gone_in is not None) * _GONE
 
 
-def _row(entry_id: str, date: datetime | None, title: str, category: str, flags: int, access: str) -> list[Any]:
+def _groups(post: PostSummary) -> str | list[str]:
+    """Return an entry's category, or the names of all its categories."""
+    return post.category if post.labels is None else list(map(joined_path, post.category_paths))
+
+
+def _row(
+    entry_id: str, date: datetime | None, title: str, groups: str | list[str], flags: int, access: str
+) -> list[Any]:
     moment = "" if date is None else date.isoformat()[:16]
-    return [safe_name(entry_id), moment, title, category, flags, access]
+    return [safe_name(entry_id), moment, title, groups, flags, access]
 
 
 def _users(site: Site, history: ArchiveHistory, picture: StoredPicture) -> list[list[Any]]:
@@ -214,10 +230,15 @@ class _Past:
             return [safe_name(entry_id), put]
         raw = self._catalogue.record_at(Kind.ENTRIES, entry_id, known) if known else None
         there = self._history.existed(Kind.ENTRIES, entry_id, version - 1)
-        facts = post if raw is None else self._catalogue.shown(self._catalogue.service.post(raw))
+        then = None if raw is None else self._catalogue.service.post(raw)
+        facts = post if then is None else self._catalogue.shown(then)
         flags = facts.private * _PRIVATE + (not there) * _GONE + (raw is None and bool(known)) * _DAMAGED
         category = self._category(entry_id, version - 1)
-        row = _row(entry_id, facts.date, facts.title, category, flags, facts.access)
+        groups: str | list[str] = category
+        if post.labels is not None:
+            flags += post.is_page * _PAGE
+            groups = _groups(post) if then is None else list(map(joined_path, category_paths(then))) or [category]
+        row = _row(entry_id, facts.date, facts.title, groups, flags, facts.access)
         return [row[0], put, *row[1:], known]
 
     def _category(self, entry_id: str, version: int) -> str:
@@ -237,7 +258,7 @@ class _Past:
                 continue
             comment = service.comment(raw)
             html = "" if before is None else self._site.shown(comment, "").html
-            yield [one_line(comment_id), safe_name(service.post_id(raw)), int(after is not None), html]
+            yield [anchor_name(comment_id), safe_name(service.post_id(raw)), int(after is not None), html]
 
     def pictures(self, version: int) -> Iterator[list[str]]:
         """Yield the stem of each file that a version replaced another one with, and the stem of the other one."""

@@ -21,6 +21,7 @@ from exporter.site.catalogue import (
     PostSummary,
     StoredPicture,
     StoredPictures,
+    anchor_name,
     fingerprint,
     one_line,
     safe_name,
@@ -33,7 +34,7 @@ from exporter.translation import translated, translator
 
 if TYPE_CHECKING:
     from exporter.export.interface import RecordSource
-    from exporter.model.records import Comment
+    from exporter.model.records import Comment, Post
     from exporter.service.interface import Records
     from exporter.site import SiteOptions
     from exporter.site.history import ArchiveHistory
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 _MAX_NAME_CHARACTERS: Final = 200
 MAX_CHANGES: Final = 300
 """Changes shown on a version's page, entries first."""
+MAX_TAG_PAGES: Final = 2_000
+"""With more tags, only those of several entries have pages."""
 
 
 class ShownComment(NamedTuple):
@@ -64,6 +67,8 @@ class Site:
         bodies: turns bodies into HTML.
         facts: the stored facts about the records and the search.
         owners: the service's names for the user of the backup.
+        tags: the entries of each tag, the most used tag first.
+        authors: the entries of each writer, if the blog has several; else empty.
     """
 
     def __init__(
@@ -89,7 +94,20 @@ class Site:
         self.pictures = StoredPictures(assets, Thumbnails() if thumbnails is None else thumbnails, options.assets)
         self._assets, self._base = AssetMap(assets, base), base
         self.bodies = self._bodies(self._assets.local_path)
-        self._renderer = PageRenderer(options, records.blog_id, self.parts)
+        self.tags, authors = self.catalogue.by_tag(), self.catalogue.by_author()
+        self.authors = authors if len(authors) > 1 else {}
+        lists = {"pages": self.catalogue.pages(), "tags": self.tags, "authors": self.authors}
+        self._renderer = PageRenderer(
+            options, records.blog_id, self.parts, {name for name, any_ in lists.items() if any_}
+        )
+
+    def tag_page(self, tag: str) -> str:
+        """Return the path of the page that shows a tag's entries.
+
+        In a blog with thousands of tags, one with a single entry has no page of its own: its entry's page is returned.
+        """
+        posts = self.tags[tag]
+        return posts[0].page if len(posts) == 1 and len(self.tags) > MAX_TAG_PAGES else _hashed_page("tag", tag)
 
     def say(self, text: str) -> str:
         """Return a message in the site's language."""
@@ -111,6 +129,11 @@ class Site:
             picture=self.pictures.drawn,
         )
 
+    def stored_picture(self, address: str) -> StoredPicture | None:
+        """Return the stored picture at an address in an entry; ``None`` if the archive lacks it."""
+        path = self._assets.local_path(address)
+        return None if path is None else self.pictures.by_path.get(path)
+
     def bodies_at(self, history: ArchiveHistory, version: int) -> BodyWriter:
         """Return the renderer for bodies with the pictures in a version, some of which were replaced later."""
 
@@ -125,11 +148,14 @@ class Site:
         made = self._renderer.frame_script()
         return ViewFile("data/frame.js", fingerprint("frame", made), lambda: made)
 
-    def written(self, path: str, parts: Sequence[bytes | str], write: Callable[[Shell], str]) -> ViewFile:
-        """Return an entry's page, written without a template if one of the parts has changed."""
+    def written(self, path: str, parts: Sequence[bytes | str], write: Callable[[Shell], str], current: str) -> ViewFile:
+        """Return an entry's page, written without a template if one of the parts has changed.
+
+        ``current`` is its place in the navigation.
+        """
 
         def render() -> bytes:
-            page = write(self._renderer.shell(root_of(path), "years"))
+            page = write(self._renderer.shell(root_of(path), current))
             return visible(page)[0].encode()
 
         return ViewFile(path, fingerprint("entry.html", *parts), render)
@@ -152,6 +178,12 @@ class Site:
             f'<li style="--r:{self.ratio(picture)}" data-item>{shown}</li>\n'
         )
 
+    def badges_then(self, entry: Post) -> Markup:
+        """Return the badge for who could read an earlier state of an entry."""
+        facts = self.catalogue.shown(entry)
+        name = facts.access if entry.audience is not None else ""
+        return Markup(self.parts.audience(private=facts.private, name=name))  # noqa: S704  escaped there
+
     def year_name(self, year: str) -> str:
         """Return the name of a year or of :data:`~exporter.export.comment_index.UNDATED`."""
         return self.t("Entries without a date") if year == UNDATED else self.dates.year(year)
@@ -162,7 +194,7 @@ class Site:
         text = self.bodies.html(comment.text, root_of(page))
         html = self.parts.comment(comment, text, own=bool(name) and name in self.owners)
         return ShownComment(
-            f"comment-{escaped(one_line(comment.id))}", html, name[:_MAX_NAME_CHARACTERS] or self.t("(no name)")
+            f"comment-{anchor_name(comment.id)}", html, name[:_MAX_NAME_CHARACTERS] or self.t("(no name)")
         )
 
 
@@ -176,9 +208,21 @@ def file_name(picture: StoredPicture) -> str:
     return one_line(unquote(urlsplit(picture.url).path.rpartition("/")[2])) or "…"
 
 
-def category_page(name: str) -> str:
-    """Return the path of a category's page; names may hold any character, so the path has a hash."""
-    return f"category/{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}.html"
+def category_page(path: tuple[str, ...]) -> str:
+    """Return the path of a category's page, given the names from its outermost parent to itself.
+
+    Names may hold any character but control characters, so the path has a hash.
+    """
+    return _hashed_page("category", "\0".join(path))
+
+
+def author_page(name: str) -> str:
+    """Return the path of the page that shows a writer's entries."""
+    return _hashed_page("author", name)
+
+
+def _hashed_page(folder: str, name: str) -> str:
+    return f"{folder}/{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}.html"
 
 
 def year_page(year: str) -> str:

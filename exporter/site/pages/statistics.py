@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
@@ -11,8 +11,9 @@ from markupsafe import Markup
 from exporter.export.comment_index import UNDATED
 from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
+from exporter.model.labels import joined_path
 from exporter.site.catalogue import PostSummary
-from exporter.site.pages.site import Site, category_page, year_page
+from exporter.site.pages.site import Site, author_page, category_page, year_page
 
 _HEIGHT: Final = 160
 _BASE_HEIGHT: Final = 22
@@ -172,15 +173,18 @@ def statistics_files(site: Site) -> Iterator[ViewFile]:
 
 def _context(site: Site) -> dict[str, Any]:
     catalogue = site.catalogue
-    longest = sorted(catalogue.posts, key=lambda post: -post.length)[:5]
-    posts = Counter(_month(post.date.year, post.date.month) for post in catalogue.posts if post.date)
+    longest = sorted(catalogue.dated, key=lambda post: -post.length)[:5]
+    posts = Counter(_month(post.date.year, post.date.month) for post in catalogue.dated if post.date)
+    pages = len(catalogue.posts) - len(catalogue.dated)
     comments = catalogue.comment_table.by_month()
     charts = [
         _monthly(site, "per-month", site.t("Entries a month"), posts),
         _monthly(site, "comments-month", site.t("Comments a month"), comments),
-        _histogram(site, [post.length for post in catalogue.posts]),
+        _histogram(site, [post.length for post in catalogue.dated]),
         _sizes(site),
         _top_categories(site),
+        _most_used(site, "tags", site.t("Most used tags"), site.t("Tags"), site.tags, site.tag_page),
+        _most_used(site, "authors", site.t("Entries by author"), site.t("Authors"), site.authors, author_page),
     ]
     total = sum(post.length for post in catalogue.posts)
     return {
@@ -189,7 +193,8 @@ def _context(site: Site) -> dict[str, Any]:
         "charts": [chart for chart in charts if chart.lines],
         "calendar": calendar_years(catalogue.by_year()),
         "facts": [
-            site.t("Entries: {n}", n=len(catalogue.posts)),
+            site.t("Entries: {n}", n=len(catalogue.dated)),
+            *([site.t("Pages: {n}", n=pages)] if pages else []),
             site.t("Comments: {n}", n=len(catalogue.records.ids(Kind.COMMENTS))),
             site.t("{n} pictures", n=len(site.pictures.all)),
             site.t("{n} characters in all", n=f"{total:,}"),
@@ -254,12 +259,25 @@ def _sizes(site: Site) -> _Chart:
 
 def _top_categories(site: Site) -> _Chart:
     values = [
-        ChartValue(name or site.t("No category"), len(posts), "", category_page(name))
-        for name, posts in list(site.catalogue.by_category().items())[:_MAX_CATEGORIES]
+        ChartValue(joined_path(path) or site.t("No category"), len(posts), "", category_page(path))
+        for path, posts in list(site.catalogue.by_category().items())[:_MAX_CATEGORIES]
     ]
     lines = [(bar.name, bar.number) for bar in values]
     title = site.t("Most used categories")
     return _Chart("categories", title, rows(values, title), (site.t("Categories"), site.t("Number", "site")), lines)
+
+
+def _most_used(
+    site: Site,
+    name: str,
+    title: str,
+    head: str,
+    found: Mapping[str, Sequence[PostSummary]],
+    page: Callable[[str], str],
+) -> _Chart:
+    values = [ChartValue(each, len(posts), "", page(each)) for each, posts in list(found.items())[:_MAX_CATEGORIES]]
+    lines = [(bar.name, bar.number) for bar in values]
+    return _Chart(name, title, rows(values, title), (head, site.t("Number", "site")), lines)
 
 
 def _size(count: int) -> str:

@@ -1,0 +1,566 @@
+"""XML that other programs wrote, read in pieces and past its faults. Pure.
+
+The parser is expat, which ends at the first fault. So a fault is repaired in the bytes, and another parser continues
+with the same open elements: an ``&`` or ``<`` that begins nothing is text, and an element without an end tag ends with
+its parent. Each repair is reported. Characters that XML forbids are kept. Entities cannot be defined.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Final, NamedTuple
+from xml.parsers import expat
+
+from exporter.message import message
+from exporter.text import printable
+
+_PIECE_BYTES: Final = 65_536
+_DETECTED_BYTES: Final = 65_536
+_MAX_TOKEN_BYTES: Final = 1024**2
+"""A longer tag or comment is text. Expat holds a whole one in memory."""
+_MAX_PROLOG_BYTES: Final = 1024**2
+_KEPT_BYTES: Final = 100
+_MAX_FAULTS: Final = 100_000
+_MAX_RETURNS: Final = 1000
+_MAX_DEPTH: Final = 200
+_NAME_CHARACTERS: Final = 60
+
+_BOMS: Final = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+    (b"<\x00", "utf-16-le"),
+    (b"\x00<", "utf-16-be"),
+)
+_DECLARED: Final = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
+_CODECS: Final = frozenset(
+    re.split(
+        " ",
+        "ascii big5 cp1250 cp1251 cp1252 cp932 cp949 euc_jis_2004 euc_jp euc_kr gb18030 gb2312 gbk iso2022_jp "
+        "iso8859-1 iso8859-15 iso8859-2 koi8-r shift_jis utf-8",
+    )
+)
+_LARGER: Final = {"shift_jis": "cp932", "euc_jp": "euc_jis_2004", "gb2312": "gb18030", "gbk": "gb18030"}
+"""Codecs that read all that a codec reads, and the additions of its users."""
+_GUESSES: Final = ("euc_jis_2004", "cp932")
+_MAX_BAD_SHARE: Final = 0.2
+"""Of the characters beyond ASCII, in a text that is UTF-8 with faults."""
+
+_FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufdd0-\ufdef\ufffe\uffff]")
+_HIDDEN: Final = {
+    **{code: 0xFDD0 + code for code in range(0x20) if chr(code) not in "\t\n\r"},
+    **dict.fromkeys((*range(0xFDD0, 0xFDF0), 0xFFFE, 0xFFFF), 0xFFFD),
+}
+"""Control characters pass through expat as the noncharacters that no text has; those become U+FFFD."""
+_SHOWN: Final = {0xFDD0 + code: code for code in range(0x20)}
+
+_COMMENT: Final = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_SUBSET: Final = re.compile(r"<!DOCTYPE[^>]*\[|<!ENTITY", re.IGNORECASE)
+_END_TAG: Final = re.compile(rb"</([^\s<>/]+)\s*>")
+_LOOSE_AMPERSAND: Final = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)")
+
+_REFERENCE: Final = re.compile(rb"&[^&;<>\s]*\Z")
+_REFERENCE_BYTES: Final = 1000
+
+
+class Start(NamedTuple):
+    """A start tag; ``line`` is its line for elements in ``single``, otherwise 0."""
+
+    name: str
+    attributes: dict[str, str]
+    line: int
+
+
+class End(NamedTuple):
+    """An end tag, present or implied."""
+
+    name: str
+
+
+class Cdata(str):
+    """Text in a CDATA section. Text outside one is a plain ``str``."""
+
+    __slots__ = ()
+
+
+class Markup(str):
+    """A comment or a processing instruction, as in the source."""
+
+    __slots__ = ()
+
+
+class Fault(NamedTuple):
+    """A fault.
+
+    Attributes:
+        line: its line in the file, from 1.
+        reason: a message with the problem.
+        lost: whether text is missing.
+    """
+
+    line: int
+    reason: str
+    lost: bool = False
+
+
+Event = Start | End | str | Fault
+
+
+class _Refused(Exception):
+    """A start tag at the byte ``at`` cannot be here: ``inside`` must end first, or it is too deep."""
+
+    def __init__(self, at: int, inside: str) -> None:
+        super().__init__()
+        self.at = at
+        self.inside = inside
+
+
+class _Remedy(NamedTuple):
+    """Bytes to write in place of those from ``start`` to ``end``, and the fault to report; expat stopped ``at``."""
+
+    start: int
+    end: int
+    written: bytes
+    reason: str
+    lost: bool = False
+    at: int = 0
+
+
+@dataclass(slots=True)
+class _Input:
+    """The bytes of a file as UTF-8 in pieces, without the characters that expat refuses."""
+
+    file: BinaryIO
+    line: int = 1
+    mapped: bool = False
+
+    def pieces(self) -> Iterator[bytes | Fault]:
+        """Yield UTF-8 and faults."""
+        data = self.file.read(_PIECE_BYTES)
+        found = _DECLARED.search(data[:1024])
+        declared = "" if found is None else found[1].decode("ascii")
+        mark = next((codec for begin, codec in _BOMS if data.startswith(begin)), None)
+        decoder = None if mark is None else codecs.getincrementaldecoder(mark)()
+        while data:
+            if decoder is None and data.isascii() and b"\x1b" not in data:
+                yield from self._passed(data.decode("ascii"))
+            else:
+                if decoder is None:
+                    data += self.file.read(_DETECTED_BYTES)
+                    decoder = codecs.getincrementaldecoder(_codec(declared, data))()
+                yield from self._decoded(decoder, data, final=False)
+            data = self.file.read(_PIECE_BYTES)
+        if decoder is not None:
+            yield from self._decoded(decoder, b"", final=True)
+
+    def _decoded(self, decoder: codecs.IncrementalDecoder, data: bytes, *, final: bool) -> Iterator[bytes | Fault]:
+        state = decoder.getstate()
+        try:
+            text = decoder.decode(data, final)
+        except UnicodeError as error:
+            at = error.start if isinstance(error, UnicodeDecodeError) else 0
+            decoder.setstate(state)
+            decoder.errors = "replace"
+            text = decoder.decode(data, final)
+            decoder.errors = "strict"
+            line = self.line + data.count(b"\n", 0, at)
+            yield Fault(line, message("bytes that are no text in this encoding; they became �"), lost=True)
+        yield from self._passed(text)
+
+    def _passed(self, text: str) -> Iterator[bytes | Fault]:
+        found = _FORBIDDEN.search(text)
+        if found is not None:
+            self.mapped = True
+            line = self.line + text.count("\n", 0, found.start())
+            lost = any(each[0] > "\x20" for each in _FORBIDDEN.finditer(text))
+            text = text.translate(_HIDDEN)
+            yield Fault(line, message("control characters, which XML forbids; they are kept"))
+            if lost:
+                yield Fault(line, message("characters that no text may have; they became �"), lost=True)
+        self.line += text.count("\n")
+        if text:
+            yield text.encode("utf-8", "replace")
+
+
+def _codec(declared: str, data: bytes) -> str:
+    """Return the codec that reads a piece with characters beyond ASCII; a wrong declaration is ignored."""
+    try:
+        name = codecs.lookup(declared).name if declared else ""
+    except LookupError:
+        name = ""
+    named = [_LARGER.get(name, name)] if name in _CODECS and name != "ascii" else []
+    if named[:1] != ["iso2022_jp"] and _is_nearly_utf8(data):
+        return "utf-8"
+    for codec in (*named, *_GUESSES):
+        try:
+            codecs.getincrementaldecoder(codec)().decode(data, False)
+        except UnicodeError:
+            continue
+        return codec
+    return (named or ["utf-8"])[0]
+
+
+def _is_nearly_utf8(data: bytes) -> bool:
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(data)
+    wide = sum(character > "\x7f" for character in text)
+    return text.count("\ufffd") - data.count(b"\xef\xbf\xbd") <= _MAX_BAD_SHARE * wide
+
+
+class LenientXml:
+    """A document, read in pieces.
+
+    Args:
+        file: its bytes, in any encoding that Japanese blogs use.
+        root: the name of its outermost element; anything before it is ignored. Several documents may follow each other.
+        single: elements that are never inside one of their own name. A second start tag ends the first element.
+    """
+
+    def __init__(self, file: BinaryIO, root: str, single: frozenset[str] = frozenset()) -> None:
+        self._root = root
+        self._single = single
+        self._input = _Input(file)
+        self._pieces = self._input.pieces()
+        self._begin = re.compile(rf"<{re.escape(root)}(?=[\s>/])".encode())
+        self._rest = b""
+        self._returned = b""
+        self._returns = 0
+        self._faults = 0
+        self._line = 1
+        self._window = b""
+        self._base = 0
+        self._open: list[str] = []
+        self._open_cdata = False
+        self._stack: list[str] = []
+        self._in_cdata = False
+        self._events: list[Event] = []
+        self._first_line = 1
+        self._begun = False
+        self._documents = 0
+        self._parser: Any = None
+
+    def events(self) -> Iterator[Event]:
+        """Yield the content; nothing but an :class:`OSError` of the file is raised."""
+        while True:
+            found = yield from self._seek()
+            if not found:
+                return
+            going_on = yield from self._document()
+            if not going_on:
+                return
+
+    @property
+    def line(self) -> int:
+        """About the line that is being read."""
+        return self._line
+
+    @property
+    def in_section(self) -> bool:
+        """Whether the text so far ended inside of a CDATA section."""
+        return self._in_cdata
+
+    def give_back(self, text: str) -> None:
+        """After a :class:`Fault`, read text again as XML that was delivered as the text of a CDATA section."""
+        if self._returns < _MAX_RETURNS:
+            self._returns += 1
+            self._returned = text.translate(_HIDDEN).encode("utf-8", "replace") if text else b""
+
+    @property
+    def can_give_back(self) -> bool:
+        """Whether :meth:`give_back` may still be called; a hostile file could make it endless."""
+        return self._returns < _MAX_RETURNS
+
+    def _seek(self) -> Generator[Event, None, bool]:
+        """Skip to the next root element; return whether it exists."""
+        prolog = self._rest
+        self._rest = b""
+        while True:
+            hidden = _without_comments(prolog)
+            found = self._begin.search(hidden)
+            if found is not None and (prolog.find(b">", found.start()) >= 0 or len(prolog) > _MAX_PROLOG_BYTES):
+                break
+            if len(prolog) > _MAX_PROLOG_BYTES:
+                yield from self._skipped(prolog[:-_KEPT_BYTES])
+                prolog = prolog[-_KEPT_BYTES:]
+            piece = next(self._pieces, None)
+            if piece is None:
+                yield from self._skipped(prolog)
+                return False
+            if isinstance(piece, Fault):
+                yield piece
+                continue
+            prolog += piece
+        if _SUBSET.search(hidden[: found.start()].decode("utf-8", "replace")):
+            yield Fault(self._line, message("it defines XML entities, which no export file needs"), lost=True)
+            return False
+        yield from self._skipped(prolog[: found.start()])
+        self._rest = prolog[found.start() :]
+        return True
+
+    def _skipped(self, data: bytes) -> Iterator[Event]:
+        """Count the lines of text outside of all documents, and name it if it has records."""
+        for name in self._single:
+            at = data.find(f"<{name}>".encode())
+            if at >= 0:
+                line = self._line + data.count(b"\n", 0, at)
+                reason = message("<{name}> outside of <{root}>; it was not read", name=name, root=self._root)
+                yield Fault(line, reason, lost=True)
+        self._line += data.count(b"\n")
+
+    def _document(self) -> Generator[Event, None, bool]:
+        """Yield a document; return whether the file may have another one."""
+        self._open, self._open_cdata, self._window, self._begun = [], False, b"", False
+        self._restart()
+        while True:
+            piece: bytes | Fault | None = self._rest or next(self._pieces, None)
+            self._rest = b""
+            if isinstance(piece, Fault):
+                yield piece
+                continue
+            if piece is None:
+                more = yield from self._end_of_file()
+                if not more:
+                    return False
+                continue
+            yield from self._feed(piece)
+            if self._faults > _MAX_FAULTS:
+                yield Fault(self._line, message("more faults than are repaired; the rest was not read"), lost=True)
+                yield from self._close_all()
+                return False
+            if self._begun and not self._stack:
+                self._rest = self._window + self._rest
+                return True
+
+    def _feed(self, data: bytes) -> Iterator[Event]:
+        """Parse bytes and repair them."""
+        while self._faults <= _MAX_FAULTS:
+            remedy = self._parse(data)
+            if remedy is None:
+                yield from self._commit()
+                if len(self._window) <= _MAX_TOKEN_BYTES or (self._begun and not self._stack):
+                    return
+                if not self._begun:
+                    self._faults = _MAX_FAULTS + 1
+                    return
+                remedy = _Remedy(0, 1, b"&lt;", message("a tag or comment without an end; it was read as text"))
+            self._faults += 1
+            window = self._window
+            if remedy.start < 0:
+                # The document has ended, and other text follows.
+                self._rest = window[remedy.end :]
+                self._replay(window[: remedy.end])
+                yield from self._commit()
+                self._window = b""
+                return
+            line = self._line + window.count(b"\n", 0, remedy.start)
+            if not self._replay(window[: remedy.start] + remedy.written):
+                end = max(remedy.start, remedy.at) + 1
+                remedy = _Remedy(0, end, _escaped(window[:end]), message("markup that was read as text"), lost=True)
+                self._replay(remedy.written)
+            yield from self._commit()
+            yield Fault(line, remedy.reason, remedy.lost)
+            returned, self._returned = self._returned, b""
+            data = returned + window[remedy.end :]
+
+    def _replay(self, data: bytes) -> bool:
+        """Parse repaired bytes with a new parser from the committed state on; return whether they are well-formed."""
+        self._window = b""
+        self._restart()
+        return self._parse(data) is None
+
+    def _end_of_file(self) -> Generator[Event, None, bool]:
+        """End the document; return whether text was given back that must still be read."""
+        line = self._line + self._window.count(b"\n")
+        pending, self._window = self._window, b""
+        if pending:
+            yield self._real(pending.decode("utf-8", "replace"))
+        name = printable(self._stack[-1] if self._stack else self._root, _NAME_CHARACTERS)
+        yield Fault(line, message("the file ends inside of <{name}>", name=name), lost=True)
+        if self._returned:
+            self._rest, self._returned = self._returned, b""
+            self._open_cdata = False
+            self._restart()
+            return True
+        yield from self._close_all()
+        return False
+
+    def _close_all(self) -> Iterator[Event]:
+        while self._stack:
+            yield End(self._stack.pop())
+
+    def _restart(self) -> None:
+        """Make a parser with the committed elements open."""
+        self._parser = parser = expat.ParserCreate("utf-8")
+        if hasattr(parser, "SetReparseDeferralEnabled"):
+            parser.SetReparseDeferralEnabled(False)
+        prime = "".join(f"<{name}>" for name in self._open) + ("<![CDATA[" if self._open_cdata else "")
+        primed = prime.encode()
+        if primed:
+            parser.Parse(primed, False)
+        self._base = len(primed)
+        self._first_line = self._line
+        self._stack, self._in_cdata = list(self._open), self._open_cdata
+        self._events = []
+        parser.buffer_text = True
+        parser.buffer_size = _PIECE_BYTES
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        parser.StartCdataSectionHandler = self._start_cdata
+        parser.EndCdataSectionHandler = self._end_cdata
+        parser.CommentHandler = lambda text: self._markup(f"<!--{text}-->")
+        parser.ProcessingInstructionHandler = lambda target, text: self._markup(f"<?{target} {text}?>")
+
+    def _parse(self, data: bytes) -> _Remedy | None:
+        self._window += data
+        parser = self._parser
+        try:
+            parser.Parse(data, False)
+        except expat.ExpatError as error:
+            at = parser.ErrorByteIndex - self._base
+            return self._remedy(error.code, at)._replace(at=at)
+        except _Refused as refused:
+            at = refused.at - self._base
+            if not refused.inside:
+                return self._as_text(at)
+            return self._closed_before(at, self._stack[self._stack.index(refused.inside) :], lost=True)
+        return None
+
+    def _commit(self) -> Iterator[Event]:
+        """Yield the events so far, and forget the bytes of all but a token whose end is missing."""
+        used = min(max(self._parser.CurrentByteIndex - self._base, 0), len(self._window))
+        self._line += self._window.count(b"\n", 0, used)
+        self._window = self._window[used:]
+        self._base += used
+        self._open, self._open_cdata = list(self._stack), self._in_cdata
+        events, self._events = self._events, []
+        yield from events
+
+    def _remedy(self, code: int, at: int) -> _Remedy:
+        """Return how to repair the window, in which a parser stopped."""
+        window = self._window
+        if not self._stack:
+            if self._begun:
+                return _Remedy(-1, at, b"", "")
+            end = window.find(b">") + 1
+            return _Remedy(0, end, f"<{self._root}>".encode(), message("a tag that is not well-formed"))
+        if code == expat.errors.codes[expat.errors.XML_ERROR_TAG_MISMATCH]:
+            return self._end_tag_remedy(at - 2)
+        if window[max(at - 2, 0) : at + 1] == b"]]>":
+            return _Remedy(at, at + 1, b"&gt;", message("]]> outside of a CDATA section; it was read as text"))
+        begin = _open_comment(window[:at]) if window[at - 2 : at] == b"--" else -1
+        if begin >= 0:
+            return self._as_text(begin)
+        return self._tag_remedy(at) or self._reference_remedy(at)
+
+    def _end_tag_remedy(self, start: int) -> _Remedy:
+        """End the elements inside of the one whose end tag is at ``start``; that of no open element is text."""
+        found = _END_TAG.match(self._window, start)
+        name = "" if found is None else found[1].decode("utf-8", "replace")
+        if name not in self._stack:
+            return self._as_text(start)
+        inside = self._stack[len(self._stack) - self._stack[::-1].index(name) :]
+        return self._closed_before(start, inside, lost=False)
+
+    def _tag_remedy(self, at: int) -> _Remedy | None:
+        """Return a remedy if ``at`` is in a tag: correct its ampersands, or read its ``<`` as text."""
+        window = self._window
+        begin = window.rfind(b"<", 0, at)
+        if begin < 0 or window.find(b">", begin, at) >= 0:
+            begin = at if window[at : at + 1] == b"<" and self._reference_before(at) < 0 else -1
+        if begin < 0:
+            return None
+        end = window.find(b">", begin) + 1
+        tag = window[begin:end] if end else b""
+        mended = _LOOSE_AMPERSAND.sub(b"&amp;", tag)
+        if mended != tag and _is_tag(mended):
+            return _Remedy(begin, end, mended, message("an & that is not written as &amp;"))
+        return self._as_text(begin)
+
+    def _reference_remedy(self, at: int) -> _Remedy:
+        begin = self._reference_before(at)
+        if begin < 0 and self._window[at : at + 1] == b"&":
+            begin = at
+        if begin >= 0:
+            return _Remedy(begin, begin + 1, b"&amp;", message("an & that is not written as &amp;"))
+        return _Remedy(at, at + 1, "\ufffd".encode(), message("a byte that XML does not allow"), lost=True)
+
+    def _reference_before(self, at: int) -> int:
+        found = _REFERENCE.search(self._window, max(0, at - _REFERENCE_BYTES), at)
+        return -1 if found is None else found.start()
+
+    def _as_text(self, start: int) -> _Remedy:
+        return _Remedy(start, start + 1, b"&lt;", message("a tag that is not well-formed; it was read as text"))
+
+    def _closed_before(self, start: int, closed: list[str], *, lost: bool) -> _Remedy:
+        """Return a remedy that ends open elements, the outermost first."""
+        tags = "".join(f"</{name}>" for name in reversed(closed)).encode()
+        name = printable(closed[-1], _NAME_CHARACTERS)
+        return _Remedy(start, start, tags, message("<{name}> has no end; it ends here", name=name), lost)
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        line = 0
+        if name in self._single:
+            if name in self._stack:
+                raise _Refused(self._parser.CurrentByteIndex, name)
+            line = self._first_line + self._parser.CurrentLineNumber - 1
+        if len(self._stack) >= _MAX_DEPTH:
+            raise _Refused(self._parser.CurrentByteIndex, "")
+        self._stack.append(name)
+        self._begun = True
+        if self._input.mapped:
+            attributes = {key: value.translate(_SHOWN) for key, value in attributes.items()}
+        self._events.append(Start(name, attributes, line))
+
+    def _end(self, name: str) -> None:
+        self._stack.pop()
+        self._events.append(End(name))
+
+    def _text(self, text: str) -> None:
+        shown = self._real(text)
+        self._events.append(Cdata(shown) if self._in_cdata else shown)
+
+    def _markup(self, text: str) -> None:
+        self._events.append(Markup(self._real(text)))
+
+    def _start_cdata(self) -> None:
+        self._in_cdata = True
+
+    def _end_cdata(self) -> None:
+        self._in_cdata = False
+
+    def _real(self, text: str) -> str:
+        return text.translate(_SHOWN) if self._input.mapped else text
+
+
+def _open_comment(data: bytes) -> int:
+    """Return the position of a comment without an end, or -1."""
+    begin = data.find(b"<!--")
+    while begin >= 0:
+        end = data.find(b"-->", begin + 4)
+        if end < 0:
+            return begin
+        begin = data.find(b"<!--", end + 3)
+    return -1
+
+
+def _escaped(data: bytes) -> bytes:
+    return data.replace(b"&", b"&amp;").replace(b"<", b"&lt;").replace(b">", b"&gt;")
+
+
+def _is_tag(data: bytes) -> bool:
+    parser = expat.ParserCreate("utf-8")
+    try:
+        parser.Parse(data, False)
+    except expat.ExpatError:
+        return False
+    return data[1:2] not in b"!?"
+
+
+def _without_comments(prolog: bytes) -> bytes:
+    """Blank out comments, so that positions stay the same."""
+    if b"<!--" not in prolog:
+        return prolog
+    return _COMMENT.sub(lambda found: b" " * len(found[0]), prolog)

@@ -1,0 +1,373 @@
+"""The elements of WXR as JSON objects, one for each item and comment. Pure.
+
+A child element is a member with its name; the usual prefixes of WXR stand for its namespaces in every version. Its
+value is its text. With attributes it is an object, with ``@NAME`` for each attribute and ``#text`` for the text. If an
+element that should hold text holds elements, ``#markup`` is its content as in the source. Repeated elements are a list
+in their order. Namespaces that WXR does not have are members ``@xmlns:PREFIX``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, BinaryIO, Final
+
+from exporter.message import message
+from exporter.service.export_file import Misread
+from exporter.service.lenient_xml import Cdata, End, Fault, LenientXml, Markup, Start
+from exporter.text import printable
+
+MAX_TEXT_CHARACTERS: Final = 8 * 1024**2
+"""Of one element. WordPress itself cannot edit a longer text."""
+MAX_ITEM_CHARACTERS: Final = 16 * 1024**2
+"""Of an item with its comments that is held in memory; further comments are passed on one by one."""
+MAX_CHANNEL_CHARACTERS: Final = 4 * 1024**2
+
+_SPACES: Final = (
+    (re.compile(r"http://wordpress\.org/export/1\.[0-9]+/excerpt/?"), "excerpt"),
+    (re.compile(r"http://wordpress\.org/export/1\.[0-9]+/?"), "wp"),
+    (re.compile(r"http://purl\.org/rss/1\.0/modules/content/?"), "content"),
+    (re.compile(r"http://wellformedweb\.org/CommentAPI/?"), "wfw"),
+    (re.compile(r"http://purl\.org/dc/elements/1\.1/?"), "dc"),
+)
+_OWN: Final = frozenset(prefix for _, prefix in _SPACES)
+_CONTAINERS: Final = frozenset(
+    re.split(
+        " ",
+        "rss channel image item wp:author wp:category wp:comment wp:commentmeta wp:postmeta wp:tag wp:term wp:termmeta",
+    )
+)
+_SINGLE: Final = frozenset({"channel", "item", "wp:comment", "wp:commentmeta", "wp:postmeta"})
+_LISTS: Final = frozenset(
+    re.split(
+        " ",
+        "category wp:author wp:category wp:commentmeta wp:postmeta wp:tag wp:term wp:termmeta",
+    )
+)
+_RESERVED: Final = frozenset({"author_name", "by_blog_author", "category_parents", "featured", "id", "post_id"})
+"""Members that this program adds; an element with such a name is ``rss:NAME``."""
+_VOID: Final = frozenset(
+    re.split(
+        " ",
+        "area base br col embed hr img input link meta param source track wbr",
+    )
+)
+_MAX_NOTES: Final = 3
+"""Faults of one item that are named, if nothing is lost."""
+_MAX_NAMES: Final = 10_000
+_ELEMENT_CHARACTERS: Final = 200
+"""Memory of an element without text, in characters."""
+
+Members = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Item:
+    """An item.
+
+    Attributes:
+        line: its line in the file.
+        members: its children but comments.
+        comments: its comments, in their order.
+        cut: whether more comments follow, each as a :class:`LateComment`.
+    """
+
+    line: int
+    members: Members
+    comments: list[Members] = field(default_factory=list)
+    cut: bool = False
+
+
+@dataclass(slots=True)
+class LateComment:
+    """A comment of the item before, which has too many to be held in memory."""
+
+    members: Members
+
+
+@dataclass(slots=True)
+class Channel:
+    """The children of the channel before its first item."""
+
+    members: Members
+
+
+def text_of(value: Any) -> str:
+    """Return the text of a member; that of its first element if it is repeated."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return text_of(value[0]) if value else ""
+    if isinstance(value, Mapping):
+        found = value.get("#text", value.get("#markup", ""))
+        return found if isinstance(found, str) else ""
+    return ""
+
+
+def all_of(value: Any) -> list[Any]:
+    """Return a member as the list of its elements."""
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+@dataclass(slots=True)
+class _Frame:
+    """An open element: a container with ``members``, or a text with ``pieces``.
+
+    Attributes:
+        tag: its name in the file.
+        name: its name in the record.
+        line: its line in the file, if it is in ``_SINGLE``.
+        members: its attributes, and the children of a container.
+        depth: open elements inside of a text.
+        marked: whether its text holds elements.
+        cdata: whether it got text from a CDATA section since the last fault.
+        done: whether the rest of it is read as something else.
+        cut: whether text was left out.
+    """
+
+    tag: str
+    name: str
+    line: int
+    members: Members
+    holds_elements: bool
+    pieces: list[str] = field(default_factory=list)
+    size: int = 0
+    depth: int = 0
+    marked: bool = False
+    cdata: bool = False
+    done: bool = False
+    cut: bool = False
+
+    def value(self) -> Any:
+        """Return the member for this element."""
+        if self.marked:
+            text = "".join(each if type(each) is not str else escape(each, quote=False) for each in self.pieces)
+            return {**self.members, "#markup": text}
+        text = "".join(self.pieces)
+        if self.holds_elements:
+            return {**self.members, "#text": text} if text else self.members
+        return {**self.members, "#text": text} if self.members else text
+
+
+Found = Channel | Item | LateComment | Misread
+
+
+class WxrElements:
+    """Reads a WXR file as its channel, items, comments and faults.
+
+    Args:
+        file: the file.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._xml = LenientXml(file, "rss", _SINGLE)
+        self._prefixes: dict[str, str] = {}
+        self._foreign: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        self._frames: list[_Frame] = []
+        self._item: Item | None = None
+        self._size = 0
+        self._passed_on = self._headed = self._full = False
+        self._notes = 0
+
+    def read(self) -> Iterator[Found]:
+        """Yield the content of the file in its order."""
+        for event in self._xml.events():
+            if isinstance(event, str):
+                self._text(event)
+            elif isinstance(event, Start):
+                yield from self._start(event)
+            elif isinstance(event, End):
+                yield from self._end(event.name)
+            else:
+                yield from self._fault(event)
+
+    def _start(self, event: Start) -> Iterator[Found]:
+        frame = self._frames[-1] if self._frames else None
+        if frame is not None and not frame.holds_elements:
+            frame.depth += 1
+            attributes = "".join(f' {key}="{escape(value)}"' for key, value in event.attributes.items())
+            self._keep(frame, Markup(f"<{event.name}{attributes}>"))
+            return
+        if event.name == "rss" and frame is None:
+            self._prefixes, self._foreign, self._names, self._headed = {}, {}, {}, False
+        self._bind(event.attributes)
+        name = self._name(event.name)
+        if name == "item":
+            yield from self._head()
+            self._item, self._passed_on, self._full, self._notes = Item(event.line, {}), False, False, 0
+        if name == "item" or (name == "wp:comment" and self._passed_on):
+            self._size = 0
+        attributes_kept: Members = {f"@{self._attribute(key)}": value for key, value in event.attributes.items()}
+        self._size += _ELEMENT_CHARACTERS + sum(map(len, event.attributes.values()))
+        prefix = event.name.partition(":")[0]
+        if frame is not None and prefix in self._foreign and ":" in event.name:
+            frame.members[f"@xmlns:{prefix}"] = self._foreign[prefix]
+        self._frames.append(_Frame(event.name, name, event.line, attributes_kept, name in _CONTAINERS))
+
+    def _bind(self, attributes: dict[str, str]) -> None:
+        """Note namespace declarations and remove them from the attributes."""
+        for key in [key for key in attributes if key == "xmlns" or key.startswith("xmlns:")]:
+            prefix, uri = key.removeprefix("xmlns").removeprefix(":"), attributes.pop(key)
+            own = next((name for pattern, name in _SPACES if pattern.fullmatch(uri)), "")
+            self._names.clear()
+            self._prefixes.pop(prefix, None)
+            self._foreign.pop(prefix, None)
+            if own and prefix:
+                self._prefixes[prefix] = own
+            elif prefix:
+                self._foreign[prefix] = uri
+                if prefix in _OWN:
+                    self._prefixes[prefix] = f"other-{prefix}"
+
+    def _name(self, name: str) -> str:
+        found = self._names.get(name)
+        if found is None:
+            prefix, _, local = name.rpartition(":")
+            prefix = self._prefixes.get(prefix, prefix)
+            found = f"{prefix}:{local}" if prefix else local
+            if found in _RESERVED:
+                found = f"rss:{found}"
+            if len(self._names) < _MAX_NAMES:
+                self._names[name] = found
+        return found
+
+    def _attribute(self, name: str) -> str:
+        return self._name(name) if ":" in name else name
+
+    def _text(self, text: str) -> None:
+        if not self._frames:
+            return
+        frame = self._frames[-1]
+        if frame.holds_elements and (frame.name in {"rss", "channel"} or not text.strip()):
+            return
+        self._keep(frame, text)
+
+    def _keep(self, frame: _Frame, text: str) -> None:
+        if frame.done:
+            return
+        if frame.size + len(text) > MAX_TEXT_CHARACTERS:
+            frame.cut = True
+            return
+        frame.size += len(text)
+        self._size += len(text)
+        frame.marked = frame.marked or (isinstance(text, Markup) and not frame.holds_elements)
+        frame.cdata = frame.cdata or isinstance(text, Cdata)
+        frame.pieces.append(text)
+
+    def _end(self, tag: str) -> Iterator[Found]:
+        frame = self._frames[-1] if self._frames else None
+        if frame is None:
+            return
+        if frame.depth:
+            frame.depth -= 1
+            opened = frame.pieces[-1] if frame.pieces else ""
+            if not (tag.lower() in _VOID and isinstance(opened, Markup) and opened.startswith(f"<{tag}")):
+                self._keep(frame, Markup(f"</{tag}>"))
+            return
+        self._frames.pop()
+        if frame.cut:
+            yield self._lost(message("<{name}> is too long; its end was left out", name=printable(frame.name, 60)))
+        if frame.name == "item":
+            yield from self._end_item(frame)
+        elif frame.name == "channel":
+            yield from self._head(frame)
+        elif self._frames:
+            yield from self._add(frame, self._frames[-1])
+
+    def _add(self, frame: _Frame, parent: _Frame) -> Iterator[Found]:
+        if frame.name == "wp:comment" and parent.name == "item" and self._item is not None:
+            if self._passed_on:
+                yield LateComment(frame.value())
+                return
+            self._item.comments.append(frame.value())
+            if self._size > MAX_ITEM_CHARACTERS:
+                self._passed_on, self._item.cut = True, True
+                self._item.members = parent.members
+                yield self._item
+                self._item = Item(self._item.line, {})
+            return
+        late = self._passed_on and parent.name == "item"
+        headed = self._headed and parent.name in {"channel", "rss"}
+        most = MAX_ITEM_CHARACTERS if self._item is not None else MAX_CHANNEL_CHARACTERS
+        if parent.name != "item":
+            most *= 2
+        if not late and not headed and self._size <= most:
+            _insert(parent.members, frame.name, frame.value())
+        elif not self._full:
+            self._full = True
+            name = printable(frame.name, 60)
+            if headed:
+                yield Misread(self._line, message("<{name}> after the first item; it is only in the file", name=name))
+            else:
+                yield self._lost(message("more elements than are held in memory, from <{name}> on", name=name))
+
+    def _end_item(self, frame: _Frame) -> Iterator[Found]:
+        item, self._item = self._item, None
+        self._size = 0
+        if item is not None and not self._passed_on:
+            item.members = frame.value()
+            yield item
+
+    def _head(self, channel: _Frame | None = None) -> Iterator[Found]:
+        """Yield the channel, once, at its first item or its end."""
+        found = channel or next((each for each in self._frames if each.name == "channel"), None)
+        if found is not None and not self._headed:
+            yield Channel(found.members)
+            found.members = {}
+        self._headed = True
+
+    @property
+    def _line(self) -> int:
+        return next((each.line for each in reversed(self._frames) if each.line), 0) or self._xml.line
+
+    def _lost(self, reason: str) -> Misread:
+        return Misread(self._line, reason, lost=True)
+
+    def _fault(self, fault: Fault) -> Iterator[Misread]:
+        frame = self._frames[-1] if self._frames else None
+        if frame is not None and frame.cdata and not frame.done and self._xml.can_give_back:
+            frame.cdata = False
+            text = "".join(frame.pieces)
+            end = text.find(f"</{frame.tag}>")
+            if end >= 0:
+                # A CDATA section without an end held the elements that follow it, up to the end of the next section.
+                self._xml.give_back(self._behind(frame, end))
+                frame.pieces, frame.marked, frame.done = [Cdata(text[:end])], False, True
+                name = printable(frame.name, 60)
+                yield Misread(
+                    fault.line, message("a CDATA section has no end; <{name}> ends at its end tag", name=name)
+                )
+                return
+        self._notes += 1
+        if fault.lost or self._notes <= _MAX_NOTES:
+            yield Misread(fault.line, fault.reason, fault.lost)
+
+    def _behind(self, frame: _Frame, end: int) -> str:
+        """Return the source of a text from a position on, with the ends of its CDATA sections."""
+        parts: list[str] = []
+        at = 0
+        for number, piece in enumerate(frame.pieces):
+            parts.append(piece[max(0, end - at) :])
+            at += len(piece)
+            last = number == len(frame.pieces) - 1
+            if (
+                isinstance(piece, Cdata)
+                and at > end
+                and not (self._xml.in_section if last else isinstance(frame.pieces[number + 1], Cdata))
+            ):
+                parts.append("]]>")
+        return "".join(parts)
+
+
+def _insert(members: Members, name: str, value: Any) -> None:
+    if name in _LISTS:
+        members.setdefault(name, []).append(value)
+    elif name not in members:
+        members[name] = value
+    elif isinstance(members[name], list):
+        members[name].append(value)
+    else:
+        members[name] = [members[name], value]
