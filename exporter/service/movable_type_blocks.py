@@ -14,7 +14,9 @@ from typing import Final, NamedTuple
 SECTION: Final = "-----"
 ENTRY: Final = "--------"
 MAX_CHARACTERS: Final = 8 * 1024 * 1024
-"""The limit for a block, for an entry without its comments, and for a comment, because a record is in memory."""
+"""The limit for a block and for an entry without its comments, because a record is in memory."""
+MAX_COMMENT_CHARACTERS: Final = 256 * 1024
+"""The limit for a comment. An answer of the index has many comments."""
 
 TEXTS: Final = ("BODY", "EXTENDED BODY", "EXCERPT", "KEYWORDS")
 """The sections that an entry has at most once."""

@@ -21,6 +21,7 @@ from exporter.service.movable_type_blocks import (
     ENTRY,
     HEAD_FIELDS,
     MAX_CHARACTERS,
+    MAX_COMMENT_CHARACTERS,
     SECTION,
     TEXTS,
     FileBlock,
@@ -88,6 +89,7 @@ class _Part:
         self.comment = comment
         self.parts: list[str] = []
         self.size = 0
+        self.full = False
 
     @property
     def text(self) -> str:
@@ -107,7 +109,7 @@ class _Reader:
         self._comments: list[FoundRecord] = []
         self._waiting = 0
         self._sections: set[str] = set()
-        self._yielded = self._full = False
+        self._yielded = self._cut = False
         self._without_status = self._first_without_status = 0
         self._before: list[str] = []
         self._before_size = 0
@@ -134,9 +136,7 @@ class _Reader:
             yield Misread(1, message("it holds no entry, so its text is only in the file itself"), lost=True)
 
     def _block(self, block: FileBlock, following: FileBlock | None) -> Iterator[Found]:
-        if block.dropped:
-            yield Misread(block.line, _too_long(), lost=True)
-            self._full = block.separator == SECTION
+        self._cut = block.dropped > 0
         text, bad, lines = repaired(block.text)
         if bad:
             reason = message("{count:,} bytes are not text in the encoding of the file and became U+FFFD", count=bad)
@@ -155,6 +155,10 @@ class _Reader:
                     yield from self._keep_before(text[:begin], block.line + 1)
                 yield from self._end_entry(SECTION)
                 yield from self._begin_entry(text[begin:], block.line + 1 + text.count("\n", 0, begin))
+                if block.dropped:
+                    yield Misread(
+                        block.line + 1, message("it is too long; the rest is only in the file itself"), lost=True
+                    )
                 return
         elif self._entry is not None and (yield from self._section(block)):
             return
@@ -207,12 +211,12 @@ class _Reader:
         part, record = self._part, self._entry
         if part is None or record is None:
             return
-        used = part.size + (record if part.comment is None else part.comment).size
-        if used + len(text) > MAX_CHARACTERS:
-            if not self._full:
-                yield Misread(line, _too_long(), lost=True)
-            self._full = True
-            text = text[: max(0, MAX_CHARACTERS - used)]
+        room = MAX_CHARACTERS - record.size if part.comment is None else MAX_COMMENT_CHARACTERS
+        room = max(0, room - part.size)
+        if (self._cut or len(text) > room) and not part.full:
+            part.full = True
+            yield Misread(line, message("it is too long; the rest is only in the file itself"), lost=True)
+        text = text[:room]
         part.parts.append(text)
         part.size += len(text)
 
@@ -303,7 +307,7 @@ class _Reader:
         yield from self._flush()
         self._entry = self._part = None
         self._sections.clear()
-        self._yielded = self._full = False
+        self._yielded = False
 
     def _begin_entry(self, text: str, line: int) -> Iterator[Found]:
         entry = self._entry = _Record()
@@ -339,10 +343,6 @@ class _Reader:
 def _ends_entry(pending: list[tuple[str, str]]) -> bool:
     """Return whether the end of a section and of an entry are among separators."""
     return any(first[0] == SECTION and second[0] == ENTRY for first, second in pairwise(pending))
-
-
-def _too_long() -> str:
-    return message("it has more than {most:,} characters; the rest is only in the file itself", most=MAX_CHARACTERS)
 
 
 def _shown(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from exporter.errors import UsageError
@@ -71,7 +72,11 @@ def service_of(settings: Values, name: str | None = None) -> BlogService:
 
 def joined_service(settings: Values, main: BlogService) -> JoinedService:
     """Return the service that reads joined records of an archive with this main service."""
-    return JoinedService(main, lambda other: SERVICES[other].of(settings) if other in SERVICES else None, [*SERVICES])
+    return JoinedService(main, partial(_service_named, settings), [*SERVICES])
+
+
+def _service_named(settings: Values, name: str) -> BlogService | None:
+    return SERVICES[name].of(settings) if name in SERVICES else None
 
 
 def way_of(settings: Values, name: str | None = None) -> BlogService:

@@ -8,8 +8,6 @@ from __future__ import annotations
 import gzip
 import io
 import random
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ import pytest
 
 from exporter.archive.archive import Archive
 from exporter.model.kinds import Kind
+from tests.support.peaks import run_measured
 
 pytestmark = pytest.mark.hostile
 
@@ -30,11 +29,11 @@ SAVED, PARTIAL, USAGE, FAILED = 0, 3, 2, 20
 
 def head(number: int = 1, **fields: str) -> str:
     values = {"AUTHOR": "umi", "TITLE": f"{number}", "STATUS": "Publish", "DATE": "03/04/2024 10:00:00", **fields}
-    return "".join(f"{name}: {value}\n" for name, value in values.items() if value is not None)
+    return "".join(f"{name}: {value}\n" for name, value in values.items())
 
 
-def entry(body: str = "", number: int = 1, after: str = "", **fields: str) -> str:
-    return f"{head(number, **fields)}-----\nBODY:\n{WORD}\n{body}\n-----\n{after}--------\n"
+def entry(body: str = "", number: int = 1, after: str = "", more: str = "", **fields: str) -> str:
+    return f"{head(number, **fields)}{more}-----\nBODY:\n{WORD}\n{body}\n-----\n{after}--------\n"
 
 
 def many(count: int) -> Iterator[str]:
@@ -53,10 +52,10 @@ def packed(names: dict[str, bytes], damage: bool = False) -> bytes:
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in names.items():
             archive.writestr(name, data)
-    data = bytearray(made.getvalue())
+    result = bytearray(made.getvalue())
     if damage:
-        data[len(data) // 3] ^= 0xFF
-    return bytes(data)
+        result[len(result) // 3] ^= 0xFF
+    return bytes(result)
 
 
 def noise(size: int) -> bytes:
@@ -97,17 +96,17 @@ CASES = {
     "NULs in a body": text(lambda: entry("\0" * 1_000_000)),
     "commands for terminals": text(lambda: entry("\x1b]0;x\x07", TITLE="\x1b[2J\x1b]0;owned\x07\u202e", AUTHOR="\x9b31m", COLOUR="\x1b[31m")),
     "markup everywhere": text(lambda: entry("<script>alert(1)</script>", TITLE="</title><script>x</script>", CATEGORY="\"><img src=x onerror=y>")),
-    "scripts as addresses": text(lambda: entry("x", after=comment(1).replace("DATE", "URL: javascript:alert(1)\nDATE"), **{"UNIQUE URL": "javascript:alert(1)"})),
+    "scripts as addresses": text(lambda: entry("x", after=comment(1).replace("DATE", "URL: javascript:alert(1)\nDATE"), more="UNIQUE URL: javascript:alert(1)\n")),
     "paths as names": text(lambda: entry("x", BASENAME="../../../../etc/passwd", CATEGORY="../..", TITLE="../../x\\..\\y")),
     "a line of 1 MB": text(lambda: entry("あ" * 350_000)),
-    "a line of 12 MB": text(lambda: entry("a" * 12_000_000)),
+    "a line of 7 MB": text(lambda: entry("a" * 7_000_000)),
     "a line of 100 MB": text(lambda: TWO + entry("a" * 100_000_000, 3, DATE="03/06/2024 10:00:00"), 3, PARTIAL),
     "a title of 1 MB": text(lambda: entry("x", TITLE="題" * 350_000)),
     "100,000 categories": text(lambda: head() + "".join(f"CATEGORY: c{n}\n" for n in range(100_000)) + entry("x").removeprefix(head())),
     "100,000 tags": text(lambda: entry("x", TAGS=",".join(f'"t {n}"' for n in range(100_000)))),
     "quotes without end in tags": text(lambda: entry("x", TAGS='"' * 100_001 + "," * 1000)),
     "10,000 unknown fields": text(lambda: head() + "".join(f"X{n}: y\n" for n in range(10_000)) + entry("x").removeprefix(head())),
-    "30,000 comments": text(lambda: entry("x", after="".join(comment(n, str(n)) for n in range(30_000)))),
+    "10,000 comments": text(lambda: entry("x", after="".join(comment(n, str(n)) for n in range(10_000)))),
     "20,000 equal comments": text(lambda: entry("x", after=comment(1) * 20_000)),
     "comments of 1 MB": text(lambda: entry("x", after="".join(comment(n, "あ" * 350_000) for n in range(60))), 1, PARTIAL),
     "an excerpt after 8 MB of comments": text(lambda: entry("x", after="".join(comment(n, "a" * 80_000) for n in range(100)) + "EXCERPT:\ne\n-----\n")),
@@ -127,9 +126,9 @@ CASES = {
     "half characters": text(lambda: entry("\ud83d" * 1000, TITLE="\ud83d")),
     "impossible dates": text(lambda: "".join(entry(str(n), n, DATE=date, BASENAME=str(n)) for n, date in enumerate(("0", "99/99/9999 99:99:99", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00", "-1", "1" * 100_000, "٠٣/٠٤/٢٠٢٤ ١٠:٠٠:٠٠"))), 7),
     "a status of terminal commands": text(lambda: entry("x", STATUS="\x1b[31mPublish" + "!" * 100_000)),
-    "deep Markdown": text(lambda: entry("> " * 50_000 + "[" * 50_000 + "*a " * 50_000 + "`" * 50_000, **{"CONVERT BREAKS": "markdown_with_smartypants"})),
-    "a million line ends": text(lambda: entry("\n" * 1_000_000 + "x", **{"CONVERT BREAKS": "1"})),
-    "100,000 open tags": text(lambda: entry("<div><b>" * 50_000, **{"CONVERT BREAKS": "1"})),
+    "deep Markdown": text(lambda: entry("> " * 50_000 + "[" * 50_000 + "*a " * 50_000 + "`" * 50_000, more="CONVERT BREAKS: markdown_with_smartypants\n")),
+    "a million line ends": text(lambda: entry("\n" * 1_000_000 + "x", more="CONVERT BREAKS: 1\n")),
+    "100,000 open tags": text(lambda: entry("<div><b>" * 50_000, more="CONVERT BREAKS: 1\n")),
     "a bomb in a ZIP": Case(lambda: packed({"a.txt": TWO.encode() + b"\n" * 400_000_000}), None, (USAGE,), "export.zip"),
     "paths in a ZIP": Case(lambda: packed({"../../a.txt": TWO.encode(), "/etc/x.jpg": noise(1000)}), 2, (SAVED,), "export.zip"),
     "a damaged ZIP": Case(lambda: packed({"a.txt": "".join(many(2_000)).encode()}, damage=True), None, (USAGE, FAILED, PARTIAL), "export.zip"),
@@ -148,7 +147,7 @@ def test_a_file(name: str, tmp_path: Path) -> None:
     case = CASES[name]
     path, root = tmp_path / case.name, tmp_path / "archive"
     path.write_bytes(case.data())
-    code, megabytes, err = backed_up(path, root)
+    code, megabytes, err = run_measured(tmp_path, ("backup", path, "--archive", root, "--assets", "none"))
     shown = err[-2000:]
     assert "Traceback" not in err, shown
     assert "Unexpected" not in err, shown
@@ -167,26 +166,3 @@ def test_a_file(name: str, tmp_path: Path) -> None:
         assert path.read_bytes() in kept, "the file itself is in the archive"
     if name != "a whole file as a body":
         assert all(WORD in str(raw.get("BODY", WORD)) for raw in entries.values())
-
-
-MEASURED = """
-import sys
-from pathlib import Path
-from exporter.cli.main import main
-code = main(sys.argv[2:])
-status = Path("/proc/self/status").read_text()
-Path(sys.argv[1]).write_text(status.split("VmHWM:")[1].split()[0])
-sys.exit(code)
-"""
-"""Writes its own peak; that of a child process in ``rusage`` begins with the memory of its parent."""
-
-
-def backed_up(path: Path, root: Path) -> tuple[int, int, str]:
-    """Back up a file; return the exit code, the peak memory in megabytes, and what was printed."""
-    peak = root.parent / "peak"
-    command = ["backup", str(path), "--archive", str(root), "--assets", "none"]
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, peak, *command], stdin=subprocess.DEVNULL, capture_output=True
-    )
-    megabytes = int(peak.read_text()) // 1024 if peak.is_file() else 0
-    return done.returncode, megabytes, (done.stdout + done.stderr).decode("utf-8", "replace")

@@ -214,6 +214,15 @@ def test_an_entry_beyond_the_limit_is_cut_and_named(monkeypatch: pytest.MonkeyPa
     assert records[2].raw["BODY"] == "c"
 
 
+def test_a_comment_beyond_the_limit_is_cut_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(movable_type_file, "MAX_COMMENT_CHARACTERS", 100)
+    comment = "COMMENT:\nAUTHOR: a\nDATE: 03/02/2024 10:00:0{}\n{}\n-----\n"
+    comments = [comment.format(number, "あ" * size) for number, size in ((1, 99), (2, 500), (3, 20), (4, 101))]
+    records, misread = parsed(HEAD.format("一", 1) + f"-----\nBODY:\nb\n-----\n{''.join(comments)}--------\n")
+    assert [len(each.raw["text"]) for each in records[1:]] == [99, 100, 20, 100]
+    assert [(each.line, each.lost) for each in misread] == [(15, True), (25, True)]
+
+
 def test_a_line_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(movable_type_blocks, "MAX_CHARACTERS", 1000)
     monkeypatch.setattr("exporter.service.file_text.PIECE_BYTES", 64)

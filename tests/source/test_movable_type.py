@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 import zipfile
 from collections import Counter
 from dataclasses import replace
@@ -15,8 +16,9 @@ import pytest
 from exporter.archive.archive import Archive
 from exporter.model.kinds import Kind
 from exporter.model.records import Audience, CommentKind
+from exporter.service.registry import service_of
 from exporter.settings import Settings
-from tests.source.reading import back_up, comments_in, posts_in
+from tests.source.reading import SETTINGS, back_up, comments_in, posts_in
 from tests.support.export_texts import CATEGORIES, MadeEntry, made_entries, written
 
 
@@ -157,6 +159,11 @@ async def test_the_time_zone_is_that_of_the_settings(entries: list[MadeEntry], t
     await back_up(written(tmp_path / "export.txt", entries[:2]), tmp_path / "archive", settings)
     items = Archive.open(tmp_path / "archive").records(Kind.ENTRY_LIST)
     assert next(items)[1]["date"] == "2006-04-01T07:30:00+02:00"
+
+
+def test_child_processes_can_take_over_the_reading_of_records() -> None:
+    service = pickle.loads(pickle.dumps(service_of(SETTINGS, "movable-type")))
+    assert service.post({"id": "1", "TITLE": "海"}).title == "海"
 
 
 async def test_the_views_show_it(entries: list[MadeEntry], tmp_path: Path) -> None:
