@@ -23,7 +23,9 @@ _MAX_TOKEN_BYTES: Final = 1024**2
 """A longer tag or comment is text. Expat holds a whole one in memory."""
 _MAX_PROLOG_BYTES: Final = 1024**2
 _KEPT_BYTES: Final = 100
-_MAX_FAULTS: Final = 100_000
+_MAX_FAULTS: Final = 500_000
+_MAX_RECORD_FAULTS: Final = 10_000
+"""With more faults than this since the last record began, the reading goes on at the next one."""
 _MAX_RETURNS: Final = 1000
 _MAX_DEPTH: Final = 200
 _NAME_CHARACTERS: Final = 60
@@ -215,19 +217,22 @@ class LenientXml:
     Args:
         file: its bytes, in any encoding that Japanese blogs use.
         root: the name of its outermost element; anything before it is ignored. Several documents may follow each other.
-        single: elements that are never inside one of their own name. A second start tag ends the first element.
+        record: the element that repeats; after too many faults, the reading goes on at the next one.
+        single: further elements that are never inside one of their own name. A second start tag ends the first element.
     """
 
-    def __init__(self, file: BinaryIO, root: str, single: frozenset[str] = frozenset()) -> None:
+    def __init__(self, file: BinaryIO, root: str, record: str, single: frozenset[str] = frozenset()) -> None:
         self._root = root
-        self._single = single
+        self._record = record
+        self._single = single | {record}
         self._input = _Input(file)
         self._pieces = self._input.pieces()
         self._begin = re.compile(rf"<{re.escape(root)}(?=[\s>/])".encode())
+        self._next = re.compile(rf"<{re.escape(record)}(?=[\s>/])".encode())
         self._rest = b""
         self._returned = b""
         self._returns = 0
-        self._faults = 0
+        self._faults = self._recent_faults = 0
         self._line = 1
         self._window = b""
         self._base = 0
@@ -243,13 +248,15 @@ class LenientXml:
 
     def events(self) -> Iterator[Event]:
         """Yield the content; nothing but an :class:`OSError` of the file is raised."""
-        while True:
+        for batch in self._batches():
+            yield from batch
+
+    def _batches(self) -> Iterator[list[Event]]:
+        """Yield the events of a piece together, and each fault alone, since text may be given back then."""
+        going_on = True
+        while going_on:
             found = yield from self._seek()
-            if not found:
-                return
-            going_on = yield from self._document()
-            if not going_on:
-                return
+            going_on = found and (yield from self._document())
 
     @property
     def line(self) -> int:
@@ -272,7 +279,7 @@ class LenientXml:
         """Whether :meth:`give_back` may still be called; a hostile file could make it endless."""
         return self._returns < _MAX_RETURNS
 
-    def _seek(self) -> Generator[Event, None, bool]:
+    def _seek(self) -> Generator[list[Event], None, bool]:
         """Skip to the next root element; return whether it exists."""
         prolog = self._rest
         self._rest = b""
@@ -282,34 +289,36 @@ class LenientXml:
             if found is not None and (prolog.find(b">", found.start()) >= 0 or len(prolog) > _MAX_PROLOG_BYTES):
                 break
             if len(prolog) > _MAX_PROLOG_BYTES:
-                yield from self._skipped(prolog[:-_KEPT_BYTES])
+                yield self._skipped(prolog[:-_KEPT_BYTES])
                 prolog = prolog[-_KEPT_BYTES:]
             piece = next(self._pieces, None)
             if piece is None:
-                yield from self._skipped(prolog)
+                yield self._skipped(prolog)
                 return False
             if isinstance(piece, Fault):
-                yield piece
+                yield [piece]
                 continue
             prolog += piece
         if _SUBSET.search(hidden[: found.start()].decode("utf-8", "replace")):
-            yield Fault(self._line, message("it defines XML entities, which no export file needs"), lost=True)
+            yield [Fault(self._line, message("it defines XML entities, which no export file needs"), lost=True)]
             return False
-        yield from self._skipped(prolog[: found.start()])
+        yield self._skipped(prolog[: found.start()])
         self._rest = prolog[found.start() :]
         return True
 
-    def _skipped(self, data: bytes) -> Iterator[Event]:
+    def _skipped(self, data: bytes) -> list[Event]:
         """Count the lines of text outside of all documents, and name it if it has records."""
+        found: list[Event] = []
         for name in self._single:
             at = data.find(f"<{name}>".encode())
             if at >= 0:
                 line = self._line + data.count(b"\n", 0, at)
                 reason = message("<{name}> outside of <{root}>; it was not read", name=name, root=self._root)
-                yield Fault(line, reason, lost=True)
+                found.append(Fault(line, reason, lost=True))
         self._line += data.count(b"\n")
+        return found
 
-    def _document(self) -> Generator[Event, None, bool]:
+    def _document(self) -> Generator[list[Event], None, bool]:
         """Yield a document; return whether the file may have another one."""
         self._open, self._open_cdata, self._window, self._begun = [], False, b"", False
         self._restart()
@@ -317,7 +326,7 @@ class LenientXml:
             piece: bytes | Fault | None = self._rest or next(self._pieces, None)
             self._rest = b""
             if isinstance(piece, Fault):
-                yield piece
+                yield [piece]
                 continue
             if piece is None:
                 more = yield from self._end_of_file()
@@ -326,19 +335,48 @@ class LenientXml:
                 continue
             yield from self._feed(piece)
             if self._faults > _MAX_FAULTS:
-                yield Fault(self._line, message("more faults than are repaired; the rest was not read"), lost=True)
-                yield from self._close_all()
+                yield [Fault(self._line, message("more faults than are repaired; the rest was not read"), lost=True)]
+                yield self._close_all()
                 return False
             if self._begun and not self._stack:
                 self._rest = self._window + self._rest
                 return True
+            if self._recent_faults > _MAX_RECORD_FAULTS:
+                yield from self._skip()
 
-    def _feed(self, data: bytes) -> Iterator[Event]:
+    def _skip(self) -> Iterator[list[Event]]:
+        """Leave out what follows up to the next record."""
+        self._recent_faults = 0
+        depth = self._stack.index(self._record) if self._record in self._stack else len(self._stack)
+        reason = message(
+            "more faults than are repaired; the text up to the next <{name}> was left out", name=self._record
+        )
+        yield [Fault(self._line, reason, lost=True)]
+        yield self._close_all(depth)
+        data, self._window = self._window + self._rest, b""
+        self._rest = b""
+        while (found := self._next.search(data)) is None:
+            self._line += data.count(b"\n", 0, max(0, len(data) - _KEPT_BYTES))
+            data = data[-_KEPT_BYTES:]
+            piece = next(self._pieces, None)
+            if piece is None:
+                break
+            if isinstance(piece, bytes):
+                data += piece
+            else:
+                yield [piece]
+        at = len(data) if found is None else found.start()
+        self._line += data.count(b"\n", 0, at)
+        self._rest = data[at:]
+        self._open, self._open_cdata = list(self._stack), False
+        self._restart()
+
+    def _feed(self, data: bytes) -> Iterator[list[Event]]:
         """Parse bytes and repair them."""
         while self._faults <= _MAX_FAULTS:
             remedy = self._parse(data)
             if remedy is None:
-                yield from self._commit()
+                yield self._commit()
                 if len(self._window) <= _MAX_TOKEN_BYTES or (self._begun and not self._stack):
                     return
                 if not self._begun:
@@ -346,12 +384,13 @@ class LenientXml:
                     return
                 remedy = _Remedy(0, 1, b"&lt;", message("a tag or comment without an end; it was read as text"))
             self._faults += 1
+            self._recent_faults += 1
             window = self._window
             if remedy.start < 0:
                 # The document has ended, and other text follows.
                 self._rest = window[remedy.end :]
                 self._replay(window[: remedy.end])
-                yield from self._commit()
+                yield self._commit()
                 self._window = b""
                 return
             line = self._line + window.count(b"\n", 0, remedy.start)
@@ -359,10 +398,13 @@ class LenientXml:
                 end = max(remedy.start, remedy.at) + 1
                 remedy = _Remedy(0, end, _escaped(window[:end]), message("markup that was read as text"), lost=True)
                 self._replay(remedy.written)
-            yield from self._commit()
-            yield Fault(line, remedy.reason, remedy.lost)
+            yield self._commit()
+            yield [Fault(line, remedy.reason, remedy.lost)]
             returned, self._returned = self._returned, b""
             data = returned + window[remedy.end :]
+            if self._recent_faults > _MAX_RECORD_FAULTS:
+                self._rest = data
+                return
 
     def _replay(self, data: bytes) -> bool:
         """Parse repaired bytes with a new parser from the committed state on; return whether they are well-formed."""
@@ -370,25 +412,26 @@ class LenientXml:
         self._restart()
         return self._parse(data) is None
 
-    def _end_of_file(self) -> Generator[Event, None, bool]:
+    def _end_of_file(self) -> Generator[list[Event], None, bool]:
         """End the document; return whether text was given back that must still be read."""
         line = self._line + self._window.count(b"\n")
         pending, self._window = self._window, b""
         if pending:
-            yield self._real(pending.decode("utf-8", "replace"))
+            yield [self._real(pending.decode("utf-8", "replace"))]
         name = printable(self._stack[-1] if self._stack else self._root, _NAME_CHARACTERS)
-        yield Fault(line, message("the file ends inside of <{name}>", name=name), lost=True)
+        yield [Fault(line, message("the file ends inside of <{name}>", name=name), lost=True)]
         if self._returned:
             self._rest, self._returned = self._returned, b""
             self._open_cdata = False
             self._restart()
             return True
-        yield from self._close_all()
+        yield self._close_all()
         return False
 
-    def _close_all(self) -> Iterator[Event]:
-        while self._stack:
-            yield End(self._stack.pop())
+    def _close_all(self, depth: int = 0) -> list[Event]:
+        closed: list[Event] = [End(name) for name in reversed(self._stack[depth:])]
+        del self._stack[depth:]
+        return closed
 
     def _restart(self) -> None:
         """Make a parser with the committed elements open."""
@@ -428,15 +471,15 @@ class LenientXml:
             return self._closed_before(at, self._stack[self._stack.index(refused.inside) :], lost=True)
         return None
 
-    def _commit(self) -> Iterator[Event]:
-        """Yield the events so far, and forget the bytes of all but a token whose end is missing."""
+    def _commit(self) -> list[Event]:
+        """Return the events so far, and forget the bytes of all but a token whose end is missing."""
         used = min(max(self._parser.CurrentByteIndex - self._base, 0), len(self._window))
         self._line += self._window.count(b"\n", 0, used)
         self._window = self._window[used:]
         self._base += used
         self._open, self._open_cdata = list(self._stack), self._in_cdata
         events, self._events = self._events, []
-        yield from events
+        return events
 
     def _remedy(self, code: int, at: int) -> _Remedy:
         """Return how to repair the window, in which a parser stopped."""
@@ -506,6 +549,8 @@ class LenientXml:
             if name in self._stack:
                 raise _Refused(self._parser.CurrentByteIndex, name)
             line = self._first_line + self._parser.CurrentLineNumber - 1
+            if name == self._record:
+                self._recent_faults = 0
         if len(self._stack) >= _MAX_DEPTH:
             raise _Refused(self._parser.CurrentByteIndex, "")
         self._stack.append(name)

@@ -9,7 +9,7 @@ in their order. Namespaces that WXR does not have are members ``@xmlns:PREFIX``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, BinaryIO, Final
@@ -39,7 +39,7 @@ _CONTAINERS: Final = frozenset(
         "rss channel image item wp:author wp:category wp:comment wp:commentmeta wp:postmeta wp:tag wp:term wp:termmeta",
     )
 )
-_SINGLE: Final = frozenset({"channel", "item", "wp:comment", "wp:commentmeta", "wp:postmeta"})
+_SINGLE: Final = frozenset({"channel", "wp:comment", "wp:commentmeta", "wp:postmeta"})
 _LISTS: Final = frozenset(
     re.split(
         " ",
@@ -56,6 +56,7 @@ _VOID: Final = frozenset(
 )
 _MAX_NOTES: Final = 3
 """Faults of one item that are named, if nothing is lost."""
+_NAME_CHARACTERS: Final = 60
 _MAX_NAMES: Final = 10_000
 _ELEMENT_CHARACTERS: Final = 200
 """Memory of an element without text, in characters."""
@@ -70,14 +71,12 @@ class Item:
     Attributes:
         line: its line in the file.
         members: its children but comments.
-        comments: its comments, in their order.
-        cut: whether more comments follow, each as a :class:`LateComment`.
+        comments: its comments, in their order. If they are too many, the others follow as :class:`LateComment`.
     """
 
     line: int
     members: Members
     comments: list[Members] = field(default_factory=list)
-    cut: bool = False
 
 
 @dataclass(slots=True)
@@ -162,7 +161,7 @@ class WxrElements:
     """
 
     def __init__(self, file: BinaryIO) -> None:
-        self._xml = LenientXml(file, "rss", _SINGLE)
+        self._xml = LenientXml(file, "rss", "item", _SINGLE)
         self._prefixes: dict[str, str] = {}
         self._foreign: dict[str, str] = {}
         self._names: dict[str, str] = {}
@@ -177,35 +176,45 @@ class WxrElements:
         for event in self._xml.events():
             if isinstance(event, str):
                 self._text(event)
-            elif isinstance(event, Start):
-                yield from self._start(event)
+                continue
+            if isinstance(event, Start):
+                found = self._start(event)
             elif isinstance(event, End):
-                yield from self._end(event.name)
+                found = self._end(event.name)
             else:
-                yield from self._fault(event)
+                found = self._fault(event)
+            if found:
+                yield from found
 
-    def _start(self, event: Start) -> Iterator[Found]:
+    def _start(self, event: Start) -> Iterable[Found]:
         frame = self._frames[-1] if self._frames else None
+        attributes = event.attributes
         if frame is not None and not frame.holds_elements:
             frame.depth += 1
-            attributes = "".join(f' {key}="{escape(value)}"' for key, value in event.attributes.items())
-            self._keep(frame, Markup(f"<{event.name}{attributes}>"))
-            return
+            written = "".join(f' {key}="{escape(value)}"' for key, value in attributes.items())
+            self._keep(frame, Markup(f"<{event.name}{written}>"))
+            return ()
         if event.name == "rss" and frame is None:
             self._prefixes, self._foreign, self._names, self._headed = {}, {}, {}, False
-        self._bind(event.attributes)
-        name = self._name(event.name)
+        self._size += _ELEMENT_CHARACTERS
+        kept: Members = {}
+        if attributes:
+            self._bind(attributes)
+            kept = {f"@{self._attribute(key)}": value for key, value in attributes.items()}
+            self._size += sum(map(len, attributes.values()))
+        name = self._names.get(event.name) or self._name(event.name)
+        before: Iterable[Found] = ()
         if name == "item":
-            yield from self._head()
+            before = list(self._head())
             self._item, self._passed_on, self._full, self._notes = Item(event.line, {}), False, False, 0
         if name == "item" or (name == "wp:comment" and self._passed_on):
             self._size = 0
-        attributes_kept: Members = {f"@{self._attribute(key)}": value for key, value in event.attributes.items()}
-        self._size += _ELEMENT_CHARACTERS + sum(map(len, event.attributes.values()))
-        prefix = event.name.partition(":")[0]
-        if frame is not None and prefix in self._foreign and ":" in event.name:
-            frame.members[f"@xmlns:{prefix}"] = self._foreign[prefix]
-        self._frames.append(_Frame(event.name, name, event.line, attributes_kept, name in _CONTAINERS))
+        if self._foreign and frame is not None:
+            prefix, colon, _ = event.name.partition(":")
+            if colon and prefix in self._foreign:
+                frame.members[f"@xmlns:{prefix}"] = self._foreign[prefix]
+        self._frames.append(_Frame(event.name, name, event.line, kept, name in _CONTAINERS))
+        return before
 
     def _bind(self, attributes: dict[str, str]) -> None:
         """Note namespace declarations and remove them from the attributes."""
@@ -253,42 +262,39 @@ class WxrElements:
             return
         frame.size += len(text)
         self._size += len(text)
-        frame.marked = frame.marked or (isinstance(text, Markup) and not frame.holds_elements)
-        frame.cdata = frame.cdata or isinstance(text, Cdata)
+        if isinstance(text, Cdata):
+            frame.cdata = True
+        elif isinstance(text, Markup) and not frame.holds_elements:
+            frame.marked = True
         frame.pieces.append(text)
 
-    def _end(self, tag: str) -> Iterator[Found]:
+    def _end(self, tag: str) -> Iterable[Found]:
         frame = self._frames[-1] if self._frames else None
         if frame is None:
-            return
+            return ()
         if frame.depth:
             frame.depth -= 1
             opened = frame.pieces[-1] if frame.pieces else ""
             if not (tag.lower() in _VOID and isinstance(opened, Markup) and opened.startswith(f"<{tag}")):
                 self._keep(frame, Markup(f"</{tag}>"))
-            return
+            return ()
         self._frames.pop()
+        found: list[Found] = []
         if frame.cut:
-            yield self._lost(message("<{name}> is too long; its end was left out", name=printable(frame.name, 60)))
+            name = printable(frame.name, _NAME_CHARACTERS)
+            found.append(self._lost(message("<{name}> is too long; its end was left out", name=name)))
         if frame.name == "item":
-            yield from self._end_item(frame)
+            found += self._end_item(frame)
         elif frame.name == "channel":
-            yield from self._head(frame)
+            found += self._head(frame)
         elif self._frames:
-            yield from self._add(frame, self._frames[-1])
+            found += self._add(frame, self._frames[-1])
+        return found
 
-    def _add(self, frame: _Frame, parent: _Frame) -> Iterator[Found]:
+    def _add(self, frame: _Frame, parent: _Frame) -> Iterable[Found]:
+        """Add an element to the one around it."""
         if frame.name == "wp:comment" and parent.name == "item" and self._item is not None:
-            if self._passed_on:
-                yield LateComment(frame.value())
-                return
-            self._item.comments.append(frame.value())
-            if self._size > MAX_ITEM_CHARACTERS:
-                self._passed_on, self._item.cut = True, True
-                self._item.members = parent.members
-                yield self._item
-                self._item = Item(self._item.line, {})
-            return
+            return self._add_comment(self._item, frame, parent)
         late = self._passed_on and parent.name == "item"
         headed = self._headed and parent.name in {"channel", "rss"}
         most = MAX_ITEM_CHARACTERS if self._item is not None else MAX_CHANNEL_CHARACTERS
@@ -296,13 +302,24 @@ class WxrElements:
             most *= 2
         if not late and not headed and self._size <= most:
             _insert(parent.members, frame.name, frame.value())
-        elif not self._full:
-            self._full = True
-            name = printable(frame.name, 60)
-            if headed:
-                yield Misread(self._line, message("<{name}> after the first item; it is only in the file", name=name))
-            else:
-                yield self._lost(message("more elements than are held in memory, from <{name}> on", name=name))
+            return ()
+        if self._full:
+            return ()
+        self._full = True
+        name = printable(frame.name, _NAME_CHARACTERS)
+        if headed:
+            return [Misread(self._line, message("<{name}> after the first item; it is only in the file", name=name))]
+        return [self._lost(message("more elements than are held in memory, from <{name}> on", name=name))]
+
+    def _add_comment(self, item: Item, frame: _Frame, parent: _Frame) -> Iterable[Found]:
+        if self._passed_on:
+            return [LateComment(frame.value())]
+        item.comments.append(frame.value())
+        if self._size <= MAX_ITEM_CHARACTERS:
+            return ()
+        self._passed_on, item.members = True, parent.members
+        self._item = Item(item.line, {})
+        return [item]
 
     def _end_item(self, frame: _Frame) -> Iterator[Found]:
         item, self._item = self._item, None
@@ -336,7 +353,7 @@ class WxrElements:
                 # A CDATA section without an end held the elements that follow it, up to the end of the next section.
                 self._xml.give_back(self._behind(frame, end))
                 frame.pieces, frame.marked, frame.done = [Cdata(text[:end])], False, True
-                name = printable(frame.name, 60)
+                name = printable(frame.name, _NAME_CHARACTERS)
                 yield Misread(
                     fault.line, message("a CDATA section has no end; <{name}> ends at its end tag", name=name)
                 )

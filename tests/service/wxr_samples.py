@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
+from typing import Any
 
 SPACES = """xmlns:excerpt="http://wordpress.org/export/{version}/excerpt/"
 	xmlns:content="http://purl.org/rss/1.0/modules/content/"
@@ -81,7 +82,7 @@ def picture(number: int, name: str = "umi.jpg", **fields: object) -> str:
         + meta("_wp_attachment_metadata", details)
         + meta("_wp_attachment_image_alt", "夕方の海")
     )
-    values: dict[str, object] = {
+    values: dict[str, Any] = {
         "post_type": "attachment",
         "status": "inherit",
         "post_name": f"file-{number}",

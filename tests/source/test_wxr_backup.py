@@ -38,6 +38,7 @@ async def test_a_file_is_backed_up_and_a_second_run_finds_no_change(tmp_path: Pa
     root, path = tmp_path / "archive", written(tmp_path / "blog.xml")
     first = await saved(path, root)
     assert (first.outcome.exit_code, first.outcome.version, first.outcome.problems) == (0, 1, [])
+    assert first.outcome.completeness is not None
     assert first.outcome.completeness["complete"] is True
     found = state_of(root)
     assert sorted(found[Kind.ENTRIES]) == ["1", "2", "3", "4", "5", "6", "8"]
