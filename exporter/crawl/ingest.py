@@ -137,7 +137,7 @@ class Ingest:
         texts: compares the texts of new and changed entries.
         user_failure: the reason why the user could not be read.
         service_time: the service's time, if it is more than a day away from this machine's.
-        other_user: whether the service answers as another user than those in the archive.
+        other_user: whether the service answers as another user than those in the archive, or as to the public.
         restored: the number of records from a checkpoint.
         full_text_in_lists: whether entries are read from the entry list, and not one by one.
     """
@@ -193,6 +193,8 @@ class Ingest:
         async with task_group() as group:
             if self.service.capabilities.user:
                 group.create_task(self._user())
+            else:
+                self.other_user = len(self.ledgers[Kind.USER].base) > 0  # nobody is signed in, and somebody was
             await self._sweep_until_equal(self.unread_before)
 
     async def _sweep_until_equal(self, first: Iterable[str]) -> None:

@@ -47,7 +47,12 @@ def absent(ingest: Ingest, kind: Kind) -> list[str]:
 
 
 def _proves_absence(ingest: Ingest, kind: Kind) -> bool:
-    """Return whether the last sweeps saw the whole list: one of a file, two of a service, whose lists may change."""
+    """Return whether the last sweeps saw the whole list: one of a file, two of a service, whose lists may change.
+
+    The list of another user may leave out comments and files that exist. An entry that it leaves out is requested.
+    """
+    if ingest.other_user and kind in {Kind.COMMENTS, Kind.FILES}:
+        return False
     needed = 1 if ingest.service.capabilities.snapshot else 2
     return len(ingest.sweeps) >= needed and all(results[kind].vouches for results in ingest.sweeps[-needed:])
 
