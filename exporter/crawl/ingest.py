@@ -194,7 +194,7 @@ class Ingest:
             if self.service.capabilities.user:
                 group.create_task(self._user())
             else:
-                self.other_user = len(self.ledgers[Kind.USER].base) > 0  # nobody is signed in, and somebody was
+                self.other_user = len(self.ledgers[Kind.USER].base) > 0  # an earlier run was signed in
             await self._sweep_until_equal(self.unread_before)
 
     async def _sweep_until_equal(self, first: Iterable[str]) -> None:
@@ -383,8 +383,8 @@ class Ingest:
     def _groups(self, ids: Iterable[str]) -> list[list[str]]:
         """Divide entries into groups that one request answers.
 
-        The id decides where a group ends, so that a new entry leaves the other groups as they are: a page may number
-        the galleries of all entries in it, and then an entry's text depends on its group.
+        The ids decide where a group ends, so that a new entry leaves the other groups unchanged. A service may number
+        the galleries in an answer, and then an entry's text depends on its group.
         """
         most = self.service.capabilities.entries_at_once
         groups: list[list[str]] = []
