@@ -138,7 +138,7 @@ class Ingest:
         texts: compares the texts of new and changed entries.
         user_failure: the reason why the user could not be read.
         service_time: the service's time, if it is more than a day away from this machine's.
-        other_user: whether the service answers as another user than those in the archive.
+        other_user: whether the service answers as another user than those in the archive, or as to the public.
         restored: the number of records from a checkpoint.
         full_text_in_lists: whether entries are read from the entry list, and not one by one.
         keep: stores an answer as a file and returns its asset record.
@@ -204,6 +204,8 @@ class Ingest:
         async with task_group() as group:
             if self.service.capabilities.user:
                 group.create_task(self._user())
+            else:
+                self.other_user = len(self.ledgers[Kind.USER].base) > 0  # an earlier run was signed in
             await self._sweep_until_equal(self.unread_before)
 
     async def _sweep_until_equal(self, first: Iterable[str]) -> None:
@@ -401,8 +403,8 @@ class Ingest:
     def _groups(self, ids: Iterable[str]) -> list[list[str]]:
         """Divide entries into groups that one request answers.
 
-        The id decides where a group ends, so that a new entry leaves the other groups as they are: a page may number
-        the galleries of all entries in it, and then an entry's text depends on its group.
+        The ids decide where a group ends, so that a new entry leaves the other groups unchanged. A service may number
+        the galleries in an answer, and then an entry's text depends on its group.
         """
         most = self.service.capabilities.entries_at_once
         groups: list[list[str]] = []

@@ -51,10 +51,13 @@ def absent(ingest: Ingest, kind: Kind) -> list[str]:
 def _proves_absence(ingest: Ingest, kind: Kind) -> bool:
     """Return whether the last sweeps saw the whole list: one of a file, two of a service, whose lists may change.
 
-    A file of which a part could not be read proves nothing.
+    A file of which a part could not be read proves nothing. The list of another user may leave out comments and files
+    that exist; an entry that it leaves out is requested.
     """
     source = ingest.client.source
     if source is not None and source.losses:
+        return False
+    if ingest.other_user and kind in {Kind.COMMENTS, Kind.FILES}:
         return False
     needed = 1 if ingest.service.capabilities.snapshot else 2
     return len(ingest.sweeps) >= needed and all(results[kind].vouches for results in ingest.sweeps[-needed:])

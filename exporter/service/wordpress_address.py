@@ -41,7 +41,7 @@ _REFUSED: Final = frozenset({401, 403})
 
 
 def explore(home: HomePage) -> Exploration:
-    """Yield requests for the possible roots of the API, and for the numbers of records in the first one found."""
+    """Request each possible API root, and then the record counts below the first one found."""
     place = urlsplit(home.url)
     hosted = _hosted(home)
     for root in _roots(home):
@@ -92,7 +92,7 @@ def _request(path: str, name: str, route: str | None, params: Mapping[str, str])
 
 
 def _roots(home: HomePage) -> list[str]:
-    """Return the possible roots of the API at the origin of the blog, the likeliest first."""
+    """Return the possible API roots at the blog's origin, the likeliest first."""
     place = urlsplit(home.url)
     folder = urljoin(home.url, ".")
     same = []

@@ -30,12 +30,12 @@ _HEAD_BYTES: Final = 400
 
 
 def code_of(response: Response) -> str:
-    """Return the code of a failure, such as ``rest_forbidden``; empty if WordPress did not answer."""
+    """Return a failure's code, such as ``rest_forbidden``; empty if WordPress did not answer."""
     return _member(response, "code")
 
 
 def read_answer(request: Request, response: Response, *, signed_in: bool) -> Any:
-    """Return the JSON of an answer, of any type.
+    """Parse an answer as JSON of any type.
 
     Args:
         request: the request.
@@ -86,7 +86,7 @@ def read_answer(request: Request, response: Response, *, signed_in: bool) -> Any
 
 
 def read_list(request: Request, response: Response, *, signed_in: bool) -> list[Any]:
-    """Return the list of an answer, like :func:`read_answer`."""
+    """Parse an answer as a list, like :func:`read_answer`."""
     answer = read_answer(request, response, signed_in=signed_in)
     if not isinstance(answer, list):
         raise refusal(request, response, message("the answer is not a list"))
@@ -94,13 +94,13 @@ def read_list(request: Request, response: Response, *, signed_in: bool) -> list[
 
 
 def read_record(request: Request, response: Response, *, signed_in: bool) -> dict[str, Any]:
-    """Return the record of an answer, like :func:`read_answer`.
+    """Parse an answer as a record, like :func:`read_answer`.
 
     Raises:
         NotShown: the blog does not show this record to this user.
     """
     hidden = response.status in _NOT_ALLOWED and _NO_RIGHT.fullmatch(code_of(response)) is not None
-    # A user who is signed in gets 403. A 401 means that the sign-in did not arrive.
+    # A signed-in user gets 403. A 401 means that the sign-in did not arrive.
     if hidden and not (signed_in and response.status == _UNAUTHORISED):
         reason = _reason(response)
         advice = (

@@ -2,10 +2,10 @@
 
 The lists are short: their items have the fields that show a change, and none of the texts. Up to a hundred entries are
 then requested together, with the names of their terms, their author and their featured picture (``_embed``). With a
-sign-in, every request asks for the view of the editor (``context=edit``), which has drafts and the texts as typed.
+sign-in, every request asks for the editor's view (``context=edit``), which has drafts and the texts as typed.
 
-Addresses: the setting ``base_url`` is the address of the blog (``https://example.jp/blog``), of its API
-(``https://example.jp/blog/wp-json``), or of the lists themselves, as at WordPress.com
+The setting ``base_url`` is the blog's address (``https://example.jp/blog``), its API's
+(``https://example.jp/blog/wp-json``), or the path of the lists, as at WordPress.com
 (``https://public-api.wordpress.com/wp/v2/sites/example.wordpress.com``).
 """
 
@@ -67,7 +67,7 @@ _ITEM_FIELDS: Final = (
 )  # fmt: skip
 _EMBED: Final = "wp:term,author,wp:featuredmedia"
 _UNSTABLE: Final = ("_links", "jetpack-related-posts")
-"""Members that the archive leaves out: links of the API, which change with the reader's rights and with other records,
+"""Members that the archive leaves out: the API's links, which change with the reader's rights and with other records,
 and Jetpack's choice of similar posts."""
 _NOT_OWN: Final = frozenset({"post", "page", "attachment", "nav_menu_item"})
 """The types that are lists of their own here, or no content."""
@@ -149,7 +149,7 @@ class WordPressService(WordPressRecords):
         return []
 
     def _request(self, route: str, params: Mapping[str, str], *, editor: Mapping[str, str] | None = None) -> Request:
-        """Return a request. ``editor`` has the parameters for a user who is signed in."""
+        """Return a request. ``editor`` has the additional parameters for a signed-in user."""
         asked = {**params, **({"context": "edit", **editor} if self._signed_in and editor is not None else {})}
         name = f"wp/v2/{route}"
         if self._rest_route:
@@ -159,7 +159,7 @@ class WordPressService(WordPressRecords):
     def _listed(
         self, route: str, page: int, params: Mapping[str, str], editor: Mapping[str, str] | None = None
     ) -> Request:
-        """Return the request for a page of a list, in the order of ids, which a new record does not shift."""
+        """Return the request for a list page. Lists are sorted by id, so that a new record shifts no page."""
         numbers = {"per_page": str(PAGE_RECORDS), "page": str(page), "orderby": "id", "order": "asc"}
         return self._request(route, {**params, **numbers}, editor=editor)
 
@@ -197,10 +197,10 @@ class WordPressService(WordPressRecords):
         return Call(request, lambda response: self._helped(request, response, list, lesson))
 
     def _types_in(self, answer: dict[str, Any]) -> dict[str, str]:
-        """Return the lists of the blog's own types, such as a portfolio, by type.
+        """Return the blog's own types, such as a portfolio, with their lists.
 
-        With a sign-in, a type that has no pages on the blog is left out: its records, such as messages of a contact
-        form, are marked as published and never were.
+        With a sign-in, a type without pages on the blog is left out. Its records, such as contact form messages, are
+        marked as published but never were.
         """
         found = {}
         for each in answer.values():
@@ -231,7 +231,7 @@ class WordPressService(WordPressRecords):
         return Page([], next=told(total=total, pages=pages, lesson=lesson(answer)))
 
     def _complete_item(self, item: dict[str, Any], route: str) -> None:
-        """Add what a list item needs to be understood alone: the names of its categories, and its list."""
+        """Add the names of its categories and its list to a list item."""
         if route not in {_POSTS, _PAGES}:
             item[REST_BASE] = route
         ids = item.get(_CATEGORIES)
@@ -331,7 +331,7 @@ class WordPressService(WordPressRecords):
         return Call(request, parse)
 
     def user_call(self) -> Call[dict[str, Any]]:
-        """Return the request for the user who is signed in."""
+        """Return the request for the signed-in user."""
         request = self._request("users/me", {"_fields": "id,name,slug,url,description,link"})
 
         def parse(response: Response) -> dict[str, Any]:
@@ -357,7 +357,7 @@ def prefix_of(base_url: str) -> str:
 
 
 def _settle(record: Any) -> None:
-    """Remove the members of a record that change without it, also from the records that it embeds."""
+    """Remove the unstable members from a record and from the records that it embeds."""
     todo = [record]
     while todo:
         found = todo.pop()

@@ -1,7 +1,7 @@
 """Several lists of a WordPress that are read one after another as one list. Pure.
 
 WordPress keeps posts, pages and custom types in separate lists with one number space, and the names of categories in
-another. A cursor is the name of a list and a page, such as ``posts 3``. The facts about a page travel in its ``next``,
+another. A cursor names a list and a page, such as ``posts 3``. The facts about a page travel in its ``next``,
 as JSON, because a run that is resumed has only these facts of the pages that an earlier process read.
 """
 
@@ -36,8 +36,8 @@ def told(
     """Return the facts about a page as the text for :attr:`Page.next`.
 
     Args:
-        total: the records in the list, from ``X-WP-Total``.
-        pages: the pages of the list, from ``X-WP-TotalPages``.
+        total: the number of records, from ``X-WP-Total``.
+        pages: the number of pages, from ``X-WP-TotalPages``.
         end: whether the page is beyond the end of its list.
         lesson: JSON for ``learn``, from a page of a list without records for the archive.
     """
@@ -49,8 +49,8 @@ class ListsInTurn:
     """Reads lists in turn; a list begins when all pages of the one before were accepted.
 
     Args:
-        name: of the whole list, for messages.
-        lists: the names of the lists, in order.
+        name: the name for messages.
+        lists: their names, in order.
         helpers: those among them whose pages have no records for the archive. A blog may have closed one, every day.
             After any other failure of one, nothing more is read, because all records would seem to have changed.
         call: returns the request for a page of a list.

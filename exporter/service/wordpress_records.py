@@ -1,8 +1,8 @@
 """Records of WordPress' REST API as neutral records. Reading a record raises nothing for any JSON object. Pure.
 
 The members are those of the REST API handbook (https://developer.wordpress.org/rest-api/reference/). A record that was
-read with a sign-in also has what its writer typed (``raw``); what the blog shows (``rendered``) is the body, because
-blocks, shortcodes and paragraphs only exist there.
+read with a sign-in also has the typed text (``raw``). The shown text (``rendered``) is the body, because blocks,
+shortcodes and paragraphs only exist there.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from exporter.model.records import (
 from exporter.service.stated import StatedService
 
 CATEGORY_PATHS: Final = "category_paths"
-"""The member of a list item that this program adds: by the id of a category, its name after those of its parents."""
+"""A member that this program adds to list items: by a category's id, its name after those of its parents."""
 REST_BASE: Final = "rest_base"
 """The member that this program adds to the list item of a custom type: the list that the entry is from."""
 BLOG_AUTHOR: Final = "blog_author"
@@ -65,7 +65,7 @@ _MORE, _MORE_END = "<!--more", "-->"
 _OPENED: Final = re.compile(r"<p>\s{0,100}\Z")
 _CLOSED: Final = re.compile(r"\s{0,100}</p>")
 _CUT: Final = re.compile(r"(?:\[(?:…|&hellip;|&#8230;|\.\.\.)\]|<a[^>]*more-link.*)\s*(?:</p>)?\s*\Z", re.DOTALL)
-"""The end of an excerpt that WordPress made, since the writer wrote none."""
+"""The end of an automatic excerpt."""
 _MARK_CHARACTERS: Final = 103
 _CUT_CHARACTERS: Final = 600
 _MAX_OFFSET: Final = timedelta(hours=18)
@@ -74,7 +74,7 @@ _IMAGE: Final = "image"
 
 
 class WordPressRecords(StatedService):
-    """What the records of a WordPress mean."""
+    """Reads a WordPress' records."""
 
     timezone: tzinfo = UTC
     bodies: ClassVar[Mapping[Kind, tuple[str, ...]]] = {}
@@ -190,7 +190,7 @@ class WordPressRecords(StatedService):
         )
 
     def user(self, raw: Raw) -> User:
-        """Read the user who is signed in."""
+        """Read the signed-in user."""
         return User(self.key(Kind.USER, raw) or "", _plain(_text(raw, "name")), raw)
 
     def amount(self, kind: Kind, raw: Raw) -> int | None:
@@ -199,7 +199,7 @@ class WordPressRecords(StatedService):
 
 
 def size_of(raw: Raw) -> int | None:
-    """Return the size of a file in bytes, which WordPress states since version 6.0."""
+    """Return a file's size in bytes, which WordPress states since version 6.0."""
     details = raw.get("media_details")
     return _number(details.get("filesize")) if isinstance(details, dict) else None
 
@@ -263,7 +263,7 @@ def _audience(raw: Raw) -> Audience | None:
 
 
 def _parts(body: str) -> tuple[str, str, str]:
-    """Divide a body at its first ``<!--more-->``: the text before it, that of the link, the text after it."""
+    """Divide a body at its first ``<!--more-->`` into the text before it, the link's text, and the text after it."""
     at = body.find(_MORE)
     end = body.find(_MORE_END, at)
     if at < 0 or end < 0:
@@ -289,7 +289,7 @@ def _excerpt(raw: Raw) -> str:
 
 
 def _categories(raw: Raw, item: Raw, read: _Reader) -> Iterator[Category]:
-    """Yield the categories of an entry in its order, with their parents from the list item."""
+    """Yield an entry's categories in order, with their parents from the list item."""
     paths = _object(item, CATEGORY_PATHS)
     terms = {key_of(term.get("id")): term for term in _terms(raw) if term.get("taxonomy") == "category"}
     ids = raw.get("categories")

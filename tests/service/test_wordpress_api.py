@@ -187,6 +187,8 @@ async def test_a_run_without_the_sign_in_keeps_drafts_and_names_them(tmp_path: P
     assert {problem.id for problem in outcome.problems} >= HIDDEN
     assert set(posts(root)) >= HIDDEN
     assert "needs a sign-in" in problems(outcome)
+    assert "another user than before" in problems(outcome)
+    assert set(comments(root)) == {str(number) for number in blog.comments}, "those that wait are not gone"
 
 
 async def test_types_of_plugins_are_saved_if_the_blog_shows_them(tmp_path: Path, blog: WordPress) -> None:
