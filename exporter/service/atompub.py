@@ -329,7 +329,7 @@ class AtomPub(StatedService):
         """
         try:
             parts = urlsplit(urljoin(request.path, address))
-            host, known = parts.netloc.lower(), self._base.netloc.lower()
+            host, known = parts.hostname, self._base.hostname
         except ValueError:
             raise refusal(request, response, message("the answer names something that is no address")) from None
         if host and known and host != known:

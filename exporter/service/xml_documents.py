@@ -2,6 +2,9 @@
 
 The parser is expat. A document type is refused, so there are no entities but the five of XML, no defaults and nothing
 to load. Depth and number of elements are limited.
+
+Services copy old texts into their XML, also control characters that XML forbids. The parser reads spaces in their
+place. The source of an element still has them.
 """
 
 from __future__ import annotations
@@ -32,6 +35,9 @@ _ENCODINGS: Final[Mapping[str, str]] = {
 _MARKS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _DECLARED: Final = re.compile(rb"""<\?xml[^>]{1,200}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
 _CHARSET: Final = re.compile(r"""charset\s*=\s*["']?([A-Za-z0-9._-]{1,40})""", re.IGNORECASE)
+_CONTROLS: Final = bytes(code if code >= 0x20 or code in b"\t\n\r" else 0x20 for code in range(256))
+_NO_CHARACTERS: Final = re.compile(rb"\xef\xbf[\xbe\xbf]")
+_REFERENCE: Final = re.compile(rb"&#(?:x([0-9A-Fa-f]{1,8})|([0-9]{1,8}));")
 _TAG: Final = re.compile(rb"""<[^"'>]*(?:"[^"]*"[^"'>]*|'[^']*'[^"'>]*)*>""")
 _PREFIX: Final = re.compile(r"[A-Za-z_][A-Za-z0-9._-]{0,100}")
 
@@ -155,9 +161,10 @@ def parsed(text: str, memory: int = 96 * 1024 * 1024) -> Document:
     except UnicodeEncodeError:
         raise NotXml(message("it has half of a character")) from None
     builder = _Builder(memory // ELEMENT_BYTES, data)
+    allowed = _without_forbidden(data)
     try:
-        for begin in range(0, len(data), _CHUNK_BYTES):
-            builder.parser.Parse(data[begin : begin + _CHUNK_BYTES], False)
+        for begin in range(0, len(allowed), _CHUNK_BYTES):
+            builder.parser.Parse(allowed[begin : begin + _CHUNK_BYTES], False)
             if begin - builder.parser.CurrentByteIndex > MAX_TAG_BYTES:
                 raise TooLargeXml(message("it has a tag of more than {bytes:,} bytes", bytes=MAX_TAG_BYTES))
         builder.parser.Parse(b"", True)
@@ -167,6 +174,17 @@ def parsed(text: str, memory: int = 96 * 1024 * 1024) -> Document:
     if builder.root is None:
         raise NotXml(message("it is empty"))
     return Document(builder.root, data)
+
+
+def _without_forbidden(data: bytes) -> bytes:
+    """Return a document of the same length without the characters that XML 1.0 forbids (section 2.2)."""
+    plain = _NO_CHARACTERS.sub(b"\xef\xbf\xbd", data.translate(_CONTROLS))
+    return _REFERENCE.sub(lambda found: found[0] if _is_allowed(found) else b" " * len(found[0]), plain)
+
+
+def _is_allowed(found: re.Match[bytes]) -> bool:
+    code = int(found[1], 16) if found[1] is not None else int(found[2])
+    return code in b"\t\n\r" if code < 0x20 else code < 0xD800 or 0xE000 <= code < 0xFFFE or 0x10000 <= code < 0x110000
 
 
 def parsed_part(source: str, namespaces: Mapping[str, str]) -> Document:

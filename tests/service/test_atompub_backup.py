@@ -381,3 +381,15 @@ async def test_a_text_that_lost_its_end_without_a_change_is_asked_for_again(tmp_
     assert [problem.id for problem in outcome.problems] == [whole.id]
     assert "a part of its text is missing" in outcome.problems[0].reason
     assert records(root, Kind.ENTRIES)[whole.id]["xml"] == blog.entry_xml(whole, "entry")
+
+
+async def test_a_control_character_in_an_old_text_breaks_nothing(tmp_path: Path, blog: AtomPubBlog) -> None:
+    blog.entries[3] = replace(blog.entries[3], title="A\x08B", content="<p>\x0b</p>", formatted=None, kind="text/html")
+    root, wanted = tmp_path / "archive", settings(blog, assets="none")
+    outcome, _ = await back_up(root, blog, wanted)
+    assert (outcome.outcome, outcome.problems, outcome.counts["entries"].new) == ("saved", [], 122)
+    raw = records(root, Kind.ENTRIES)[blog.entries[3].id]
+    assert "<title>A\x08B</title>" in raw["xml"]
+    assert service_of(wanted, "atompub").post(raw).title == "A B"
+    again, _ = await back_up(root, blog, wanted)
+    assert again.version is None
