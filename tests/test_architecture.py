@@ -37,14 +37,17 @@ HOMED = {
     "distributed",
     "jinja2",
     "keyring",
+    "lxml",
     "nh3",
     "oauthlib",
     "orjson",
+    "protego",
     "pygments",
     "pyrage",
     "rich",
     "selectolax",
     "tenacity",
+    "trafilatura",
     "yaml",
 }
 """Libraries that only the rooms which name them may import."""
