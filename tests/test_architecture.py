@@ -38,14 +38,17 @@ HOMED = {
     "jinja2",
     "keyring",
     "markdown_it",
+    "lxml",
     "nh3",
     "oauthlib",
     "orjson",
+    "protego",
     "pygments",
     "pyrage",
     "rich",
     "selectolax",
     "tenacity",
+    "trafilatura",
     "yaml",
 }
 """Libraries that only the rooms which name them may import."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, tzinfo
-from email.utils import parsedate_to_datetime
 from typing import Final
 
 _MAX_CHARACTERS: Final = 200
@@ -43,6 +42,8 @@ def _iso(text: str) -> datetime | None:
 def _rfc(text: str) -> datetime | None:
     if "," not in text and ":" not in text:
         return None
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - only feeds have such dates
+
     try:
         return parsedate_to_datetime(text)
     except (ValueError, TypeError, IndexError, OverflowError):

@@ -19,11 +19,9 @@ post. Addresses in it are relative to the blog's home. All members but ``title``
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
 from exporter.message import message
@@ -109,6 +107,9 @@ def rules_named(name: str) -> PageRules:
     Raises:
         KeyError: there are none with this name.
     """
+    import tomllib  # noqa: PLC0415 - only a run on public pages needs the files
+    from importlib.resources import files  # noqa: PLC0415
+
     if name not in NAMES:
         raise KeyError(name)
     text = files(__package__).joinpath("rules", f"{name}.toml").read_text("utf-8")

@@ -34,7 +34,8 @@ def reading(
         user_failure=user,
         other_user=False,
         contradicted=[],
-        not_asked=0, shortages={},
+        not_asked=0,
+        shortages={},
         service=BlogV1(),
         settings=BackupSettings("b.example.jp", "https://api.example.jp", strict_assets=strict_assets),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -176,6 +177,16 @@ async def test_what_robots_txt_forbids_is_named(tmp_path: Path) -> None:
         assert len(records(root, Kind.ENTRIES)) == 11
         run = await back_up(origin, root, "livedoor", assets="none", obey_robots="no")
         assert (run.outcome.exit_code, len(records(root, Kind.ENTRIES))) == (0, 12)
+
+
+async def test_a_crawl_delay_counts(tmp_path: Path) -> None:
+    blog = PublicBlog("livedoor", posts(4), robots="User-agent: *\nCrawl-delay: 0.2\n")
+    async with serving(blog) as origin:
+        begun = time.monotonic()
+        await back_up(origin, tmp_path / "archive", "livedoor", assets="none")
+        took = time.monotonic() - begun
+    # Robots.txt itself is read before the delay is known; requests may follow at nine tenths of the delay.
+    assert took > 0.2 * 0.9 * (len(blog.asked) - 2)
 
 
 async def test_pages_that_cannot_be_read_are_named_or_taken_from_the_feed(tmp_path: Path) -> None:
