@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def value_reader(service: Records, words: RecordWords, kind: Kind, *raws: Raw | None) -> Callable[[Raw], Values] | None:
     """Return a function that reads the values of a raw record.
 
-    ``None`` if the raw fields themselves are to be compared: the kind has no neutral form, or the service says which
-    attribute each field is read from, and the records have nothing else.
+    ``None`` if the caller must compare the raw fields. The kind then has no neutral form, or the service names the
+    attribute of each field and the records have nothing else.
 
     Args:
         service: reads the records.

@@ -118,13 +118,13 @@ class RecordWords:
 
 
 def _with(before: Raw, field: FieldChange) -> Raw:
-    """Return a record in which one field has changed."""
+    """Return a record with the new value of one field."""
     kept = {name: value for name, value in before.items() if name != field.name}
     return kept if field.after is ABSENT else {**kept, field.name: field.after}
 
 
 def _without(after: Raw, field: FieldChange) -> Raw:
-    """Return a record in which one field has not changed."""
+    """Return a record with the former value of one field."""
     return _with(after, FieldChange(field.name, field.after, field.before))
 
 

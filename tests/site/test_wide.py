@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from exporter import lossless_json
 from exporter.html.tree import Element, parse
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
@@ -18,8 +19,10 @@ from exporter.site.catalogue import safe_name
 from exporter.site.pages.site import MAX_TAG_PAGES, author_page, category_page
 from exporter.site.view import PublicRecords, SiteView
 from tests.archive.builder import Built
+from tests.site.building import stored
 from tests.site.test_view import elements, pages
 from tests.site.wide_site import page, refresh, site_folder
+from tests.support.pictures import png
 from tests.support.wide_blog import WideService, archive, changes, comment, everyday_blog, many, post
 
 
@@ -98,6 +101,23 @@ class TestEntryPages:
     def test_a_public_entry_has_no_badge(self, wide: Built) -> None:
         for entry_id in ("p-1", "p-3", "page-1"):
             assert 'class="badge private"' not in entry(wide, entry_id)
+
+    def test_a_stored_featured_picture_is_shown_with_its_alternative_text(self, tmp_path: Path) -> None:
+        link = "https://blog.example.com/img/kyoto.jpg"
+        shown = post("2", "U", f'<p><img src="{link}" alt="x"></p>', featured=link)
+        built = archive(tmp_path / "a", changes([post("1", "T", featured=link), shown], (), [
+            {"id": "f", "name": "kyoto.jpg", "url": link, "alt": "鴨川の朝"},
+        ]))  # fmt: skip
+        refs = [{"entry": "1"}, {"entry": "2"}, {"file": "f"}]
+        asset = stored(built.root, link, png(1, 80, 60), refs=refs)
+        built.commit({Kind.ASSETS: {link: lossless_json.dumps(asset.data())}})
+        refresh(built)
+        html = entry(built, "1")
+        assert html.count("<img ") == 1
+        assert re.search(r'<ul class="shots featured">\n<li [^>]*><a [^>]*><img [^>]*alt="鴨川の朝"', html)
+        assert "featured" not in entry(built, "2").replace("&#34;featured", "")
+        assert page(built, "index.html").count("<img ") == 2
+        check_links(site_folder(built))
 
     def test_a_summary_that_begins_the_text_is_not_repeated(self, tmp_path: Path) -> None:
         built = archive(

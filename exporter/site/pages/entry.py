@@ -18,7 +18,7 @@ from exporter.model.labels import joined_path
 from exporter.model.records import Post, Raw
 from exporter.site.catalogue import PostSummary, beginning_of, one_line
 from exporter.site.pages.comments import comment_list
-from exporter.site.pages.site import Site, author_page, category_page, file_name, life_link
+from exporter.site.pages.site import Site, author_page, category_page, life_link
 from exporter.site.templating import CONTENT_LANGUAGE, Shell, escaped, root_of
 
 _MAX_MENTIONS = 30
@@ -165,6 +165,7 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
             b"" if before is None else before.listed,
             b"" if after is None else after.listed,
             site.pictures.identity(post.id),
+            *(site.caption(picture) for picture in site.pictures.by_entry.get(post.id, ())),
             repr(changed.get(post.id)) + (life or ""),
             see_also_parts(site, post),
             repr((post.labels.author in site.authors, *map(site.tag_page, post.labels.tags))) if post.labels else "",
@@ -277,7 +278,7 @@ class _EntryPage:
             found += f'<div class="body lead" {_LANG}>{site.bodies.html(entry.excerpt, self._root)}</div>\n'
         picture = site.stored_picture(entry.featured) if entry.featured else None
         if picture is not None and picture.path not in _picture_paths(site, entry):
-            shot = site.shot(picture, file_name(picture), self._root)
+            shot = site.shot(picture, site.caption(picture), self._root)
             found += f'<ul class="shots featured">\n{shot}</ul>\n'
         return found
 
@@ -289,7 +290,7 @@ class _EntryPage:
             return ""
         seen = {digest for shown in _SHOWN.findall(body) for digest in _DIGEST.findall(shown)}
         used = [each for each in pictures if seen.isdisjoint(_DIGEST.findall(each.path))][:_MAX_PICTURES]
-        items = "".join(site.shot(each, file_name(each), self._root) for each in used)
+        items = "".join(site.shot(each, site.caption(each), self._root) for each in used)
         if not items:
             return ""
         heading = self._t("Pictures of this entry")

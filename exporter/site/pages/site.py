@@ -93,6 +93,8 @@ class Site:
         self.catalogue = Catalogue(records, service, self.facts, patterns, base, history)
         self.pictures = StoredPictures(assets, Thumbnails() if thumbnails is None else thumbnails, options.assets)
         self._assets, self._base = AssetMap(assets, base), base
+        uploads = records.scan(Kind.FILES) if self.catalogue.labelled else ()
+        self._alts = {file_id: alt for file_id, raw in uploads if (alt := one_line(service.upload(raw).alt))}
         self.bodies = self._bodies(self._assets.local_path)
         self.tags, authors = self.catalogue.by_tag(), self.catalogue.by_author()
         self.authors = authors if len(authors) > 1 else {}
@@ -164,6 +166,10 @@ class Site:
         """Return the width-to-height ratio of a shown picture, limited to 0.4 … 4; 4:3 if it is unknown."""
         width, height = self.pictures.drawn(picture.path).size or (4, 3)
         return round(min(max(width / height, 0.4), 4), 2)
+
+    def caption(self, picture: StoredPicture) -> str:
+        """Return the text that replaces an uploaded picture, or else its file name."""
+        return next((self._alts[each] for each in picture.files if each in self._alts), "") or file_name(picture)
 
     def shot(self, picture: StoredPicture, caption: str, root: str) -> Markup:
         """Return a picture in a row of others, as a link to itself; ``root`` is the way to the site's folder."""
