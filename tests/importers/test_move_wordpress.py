@@ -107,9 +107,12 @@ def opened(tool: Tool, installed: Path, folder: Path, count: int) -> Iterator[Bl
 
 
 def link(source: Site) -> None:
-    """Let every tenth post link to two others, by its address and by its number."""
+    """Let every tenth public post link to two others, by its address and by its number.
+
+    Links to private posts would stay as they are: the address of such a post tells its title.
+    """
     with closing(sqlite3.connect(source.folder / "wp-content" / "database" / ".ht.sqlite", timeout=30)) as database:
-        query = "SELECT ID, post_name FROM wp_posts WHERE post_type = 'post' AND post_status = 'publish' ORDER BY ID"
+        query = "SELECT ID, post_name FROM wp_posts WHERE post_type = 'post' AND post_status = 'publish' AND post_password = '' ORDER BY ID"
         found = database.execute(query).fetchall()
         for at in range(0, len(found) - 7, 10):
             (number, _), (_, name), (other, _) = found[at], found[at + 3], found[at + 7]

@@ -58,6 +58,7 @@ class Home(FakeWordPress):
         refuse_write: returns the answer to a refused request, or ``None``.
         spoil: changes the fields that are sent, like a plugin.
         makes_folders_carelessly: refuse uploads that arrive during the first upload, as WordPress does.
+        refuse_users: whether the user may not list users.
         late: the kind of record to make twice once, as if a delayed request arrived after its retry.
     """
 
@@ -68,6 +69,7 @@ class Home(FakeWordPress):
     terms: dict[int, dict[str, Any]] = field(default_factory=dict)
     rest_tags: dict[int, dict[str, Any]] = field(default_factory=dict)
     users: dict[int, dict[str, Any]] = field(default_factory=dict)
+    refuse_users: bool = False
     writes: list[str] = field(default_factory=list)
     reads: int = 0
     death: Death = field(default_factory=Death)
@@ -250,6 +252,8 @@ class Home(FakeWordPress):
             "wp/v2/tags": list(self.rest_tags.values()),
             "wp/v2/users": list(self.users.values()),
         }
+        if route == "wp/v2/users" and self.refuse_users:
+            return self.refuse(403, "rest_forbidden_context")
         if route not in lists:
             return super().routed(route, request, owner=owner)
         found = lists[route]

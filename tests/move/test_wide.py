@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,17 @@ import pytest
 
 from exporter.export.interface import Side
 from exporter.export.report import Report
+from exporter.http.engine import Engine
 from exporter.model.kinds import Kind
+from exporter.move.home import home_time
+from exporter.move.home_terms import read_authors
 from exporter.move.outcome import Did, LeftAlone, Thing
+from exporter.wordpress import application_password, open_wordpress
 from tests.move.home import Home, running_home
 from tests.move.moving import counts, move
 from tests.move.test_move import edited, post, stored
 from tests.move.wide_blog import PICTURE, WIDE, wide_blog
+from tests.wordpress.fake import LOGIN
 
 
 @pytest.fixture
@@ -225,3 +231,43 @@ async def test_a_featured_picture_that_is_missing_is_named(home: Home, tmp_path:
     assert changes(report, "featured_lost") == ["1"]
     assert stored(home, "一つ目")["featured_media"] == 0
     assert "the archive does not have it" in str(report.document()["left_out"])
+
+
+async def test_a_dry_run_sends_nothing_and_reports_the_plan(home: Home, tmp_path: Path) -> None:
+    outcome, report = await moved(home, tmp_path, dry_run=True)
+    assert (home.writes, counts(outcome, Did.MADE)["posts"]) == ([], 7)
+    assert changes(report, "password_unknown") == ["8"]
+    await moved(home, tmp_path)
+    outcome, _ = await moved(home, tmp_path, dry_run=True)
+    assert counts(outcome, Did.MADE) == counts(outcome, Did.CHANGED) == {}
+
+
+async def test_the_clock_of_the_new_home_decides_what_is_still_to_come(home: Home, tmp_path: Path) -> None:
+    await moved(home, tmp_path, now=datetime(2031, 4, 30, 23, 30, tzinfo=UTC))
+    assert stored(home, "四つ目")["status"] == "draft", "its date is too near"
+    async with Engine() as engine:
+        api = await open_wordpress(engine.client(home.url, application_password(*LOGIN)))
+        there = await home_time(api)
+        users = await read_authors(api)
+    assert there is not None
+    assert abs(there - datetime.now(UTC)) < timedelta(minutes=2)
+    assert users == {}
+
+
+async def test_names_of_several_users_are_not_guessed(home: Home) -> None:
+    for number, names in ((1, ("海", "umi")), (2, ("海", "sea")), (3, ("山 &amp; 川", "yama"))):
+        home.users[number] = {"id": number, "name": names[0], "username": names[1]}
+    async with Engine() as engine:
+        api = await open_wordpress(engine.client(home.url, application_password(*LOGIN)))
+        assert await read_authors(api) == {"umi": 1, "sea": 2, "山 & 川": 3, "yama": 3}
+        home.refuse_users = True
+        assert await read_authors(api) == {}
+
+
+async def test_an_entry_that_became_a_page_keeps_its_place(home: Home, tmp_path: Path) -> None:
+    await moved(home, tmp_path)
+    blog = wide_blog()
+    blog.kinds[Kind.ENTRIES]["3"] |= {"kind": "page", "body": "書き直した"}
+    outcome, _ = await moved(home, tmp_path, blog)
+    assert counts(outcome, Did.CHANGED) == {"posts": 1}
+    assert (stored(home, "三つ目")["type"], len(home.rest_posts)) == ("post", 9)
