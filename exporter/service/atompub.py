@@ -261,7 +261,10 @@ class AtomPub(StatedService):
         owner = options.atompub_owner or self._user
         if "{owner}" in options.atompub_root and not owner:
             raise UsageError(
-                message("The owner of the blog is unknown: name your ID at the service with --user, or atompub_owner.")
+                message(
+                    "The owner of the blog is unknown: name your ID at the service with --user, or atompub_owner. To "
+                    "read the public pages only, name the blog's address with https://."
+                )
             )
         name = options.atompub_name or blog_id.rpartition("/")[2].partition(".")[0]
         parts = {key: quote(value, safe="") for key, value in (("owner", owner), ("blog_id", blog_id), ("name", name))}
