@@ -161,7 +161,7 @@ HARMLESS: Final = frozenset(
 """Settings that always count."""
 CONFIRMED: Final = frozenset(
     {
-        "account", "allow_private_network", "archive_fallback", "base_url", "entry_url", "file_url", "profile",
+        "account", "allow_private_network", "archive_fallback", "auth", "base_url", "entry_url", "file_url", "profile",
         "service", "skip_asset_hosts", "token_file", "user", *SERVICE_OPTIONS,
     }
 )  # fmt: skip

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from exporter.cli.target import BlogTarget, address_in, blog_id_in, find_target
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import either, listed, message, message_n, suggested
+from exporter.service.atompub import AtomPub
 from exporter.settings import read_config
 from exporter.text import printable
 
@@ -77,9 +78,15 @@ def find_source(
     if address is not None:
         return _of_address(address, options, archive, how)
     target = find_target(words, options, archive=archive, **how)
-    if explore and target.settings.base_url is None and target.notice is None and not _is_archive(target.root):
+    if explore and _is_unknown(target) and target.notice is None and not _is_archive(target.root):
         return _of_blog_id(target, options, archive, how)
     return NamedSource(target, options)
+
+
+def _is_unknown(target: BlogTarget) -> bool:
+    """Return whether the settings do not suffice to read the blog: they name no service, or one that needs a user."""
+    settings = target.settings
+    return settings.base_url is None or (settings.service == AtomPub.name and settings.user is None)
 
 
 def _of_blog_id(
@@ -142,9 +149,12 @@ def _of_address(address: str, options: Mapping[str, Any], archive: Path | None, 
         if target.settings.base_url is not None and _same_site(address, target):
             return NamedSource(target, options)
     ways = explored(address)
-    way = ways.chosen(options.get("service"))
+    service = options.get("service")
+    way = ways.chosen(service)
+    if service is None and options.get("user") is not None:
+        way = ways.chosen(AtomPub.name) or way  # it needs a sign-in, which the user has
     if way is None:
-        raise UsageError(nothing_at(ways, options.get("service")))
+        raise UsageError(nothing_at(ways, service))
     given = {name: value for name, value in options.items() if value is not None}
     chosen = {**options, "base_url": way.base_url, "service": way.service, **way.settings, **given}
     root = archive or Path(way.blog_id)
