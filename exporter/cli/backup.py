@@ -63,7 +63,8 @@ ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
 @click.option("--all", "every", is_flag=True, help=message("Back up each [blogs.NAME] of the settings file."))
 @click.option("--archive", type=PATH, metavar="DIR", help=message("The archive. [default: ./BLOG_ID]"))
 @setting_options(
-    "base_url", "profile", "service", "user", "auth", "refresh", "max_age", "concurrency", "rate", "retries", "give_up_after",
+    "base_url", "profile", "service", "user", "auth", "refresh", "max_age", "concurrency", "rate", "retries",
+    "give_up_after",
     "wait_lock",
     "token_file", "account", *SERVICE_OPTIONS, "timezone", "ping_url", "on_failure", "closing", "assets",
     "file_url", "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts", "allow_private_network",
