@@ -59,7 +59,7 @@ _LONE_ADDRESS: Final = re.compile(r"(?m)^[ \t]*(https?://[^\s<>\"]+)[ \t]*$")
 _PLAYED: Final = ("src", "mp3", "m4a", "ogg", "wav", "flac", "mp4", "m4v", "webm", "ogv", "wmv", "flv")
 
 
-class Content(NamedTuple):
+class StoredBody(NamedTuple):
     """A body as HTML.
 
     Attributes:
@@ -73,14 +73,14 @@ class Content(NamedTuple):
     more_title: str = ""
 
 
-def content(source: str) -> Content:
+def content(source: str) -> StoredBody:
     """Return the HTML of a body as WordPress stores it."""
     found = _MORE.search(source)
     if found is None:
-        return Content(html(source))
+        return StoredBody(html(source))
     blocks = _HAS_BLOCKS in source
     before, after = (_html(part, blocks=blocks) for part in (source[: found.start()], source[found.end() :]))
-    return Content(before, after, found[1].strip())
+    return StoredBody(before, after, found[1].strip())
 
 
 def html(source: str) -> str:

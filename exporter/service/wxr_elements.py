@@ -16,7 +16,8 @@ from typing import Any, BinaryIO, Final
 
 from exporter.message import message
 from exporter.service.export_file import Misread
-from exporter.service.lenient_xml import Cdata, End, Fault, LenientXml, Markup, Start
+from exporter.service.lenient_xml import Cdata, End, LenientXml, Markup, Start
+from exporter.service.xml_input import XmlFault
 from exporter.text import printable
 
 MAX_TEXT_CHARACTERS: Final = 8 * 1024**2
@@ -343,7 +344,7 @@ class WxrElements:
     def _lost(self, reason: str) -> Misread:
         return Misread(self._line, reason, lost=True)
 
-    def _fault(self, fault: Fault) -> Iterator[Misread]:
+    def _fault(self, fault: XmlFault) -> Iterator[Misread]:
         frame = self._frames[-1] if self._frames else None
         if frame is not None and frame.cdata and not frame.done and self._xml.can_give_back:
             frame.cdata = False

@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from exporter.html.text import plain_text
 from exporter.html.wordpress_content import content, html
-from exporter.message import message
+from exporter.message import message, message_n
 from exporter.model.kinds import Kind
 from exporter.model.records import (
     Audience,
@@ -215,6 +215,8 @@ class WxrFile(ExportFile):
                 yield from _blog(found.members)
             elif isinstance(found, LateComment):
                 yield _comment(found.members, known)
+            elif not found.members and not found.comments:
+                yield Misread(found.line, message("an item without content"))
             elif (kind := _type(found.members)) in _MACHINE_TYPES:
                 machines[kind] += 1
                 first.setdefault(kind, found.line)
@@ -224,8 +226,11 @@ class WxrFile(ExportFile):
                 yield _entry(found, known)
                 yield from (_comment(each, known) for each in found.comments)
         for kind, count in machines.items():
-            reason = message(
-                "{n} items of the type {type} are settings, no entries; the kept file has them", n=count, type=kind
+            reason = message_n(
+                "{n:,} item of the type {type} is a setting, no entry; the kept file has it",
+                "{n:,} items of the type {type} are settings, no entries; the kept file has them",
+                count,
+                type=kind,
             )
             yield Misread(first[kind], reason)
 
@@ -287,7 +292,7 @@ class WxrFile(ExportFile):
             comments_open=_open(raw.get("wp:comment_status")),
             pings_open=_open(raw.get("wp:ping_status")),
             facts={
-                "status": status,
+                **({"status": status} if status != "publish" else {}),
                 **({"type": kind} if kind not in {"", *_PUBLIC_TYPES} else {}),
                 **({"sticky": True} if text_of(raw.get("wp:is_sticky")).strip() == "1" else {}),
                 **_terms(raw),

@@ -39,7 +39,7 @@ PRAGMA synchronous = OFF;
 CREATE TABLE records (kind TEXT, n INTEGER, id TEXT, post_id TEXT, data BLOB, comments INTEGER DEFAULT 0,
                       PRIMARY KEY (kind, id)) WITHOUT ROWID;
 CREATE UNIQUE INDEX places ON records (kind, n);
-CREATE TABLE wanted (entry_id TEXT, file_id TEXT);
+CREATE TABLE wanted (entry TEXT, file TEXT);
 """
 
 
@@ -163,15 +163,15 @@ class FileIndex:
 
     def _add_featured(self) -> None:
         """Add the addresses of their pictures to the entries that name one."""
-        for entry_id, file_id in self._database.execute("SELECT * FROM wanted"):
-            entry, file = self.record(Kind.ENTRIES, entry_id), self.record(Kind.FILES, file_id)
-            if entry is None or file is None:
+        for entry, file in self._database.execute("SELECT entry, file FROM wanted"):
+            shown, wanted = self.record(Kind.ENTRIES, entry), self.record(Kind.FILES, file)
+            if shown is None or wanted is None:
                 continue
-            url = self.service.upload(lossless_json.loads(file)).url
+            url = self.service.upload(lossless_json.loads(wanted)).url
             if url:
+                data = lossless_json.dumps({**lossless_json.loads(shown), "featured": url})
                 self._database.execute(
-                    "UPDATE records SET data = ? WHERE kind = ? AND id = ?",
-                    (lossless_json.dumps({**lossless_json.loads(entry), "featured": url}), str(Kind.ENTRIES), entry_id),
+                    "UPDATE records SET data = ? WHERE kind = ? AND id = ?", (data, str(Kind.ENTRIES), entry)
                 )
 
     def _store(self, found: FoundRecord, *, repeats: bool) -> tuple[str, bool]:
