@@ -1,8 +1,8 @@
 """XML that other programs wrote, read in pieces and past its faults. Pure.
 
 The parser is expat, which ends at the first fault. So a fault is repaired in the bytes, and another parser continues
-with the same open elements: an ``&`` or ``<`` that begins nothing is text, and an element without an end tag ends with
-its parent. Each repair is reported. Characters that XML forbids are kept. Entities cannot be defined.
+with the same open elements. An ``&`` or ``<`` that begins nothing is text. An element without an end tag ends with its
+parent. Each repair is reported. Characters that XML forbids are kept. Entities cannot be defined.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class LenientXml:
             yield from batch
 
     def _batches(self) -> Iterator[list[Event]]:
-        """Yield the events of a piece together, and each fault alone, since text may be given back then."""
+        """Yield lists of events; a fault is alone in its list, because the reader may give text back."""
         going_on = True
         while going_on:
             found = yield from self._seek()
@@ -455,7 +455,7 @@ class LenientXml:
 
 
 def _open_comment(data: bytes) -> int:
-    """Return the position of a comment without an end, or -1."""
+    """Return where an unclosed comment begins, or -1."""
     begin = data.find(b"<!--")
     while begin >= 0:
         end = data.find(b"-->", begin + 4)

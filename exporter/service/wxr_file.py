@@ -2,7 +2,7 @@
 
 WordPress has no document for it; ``wp-admin/includes/export.php`` writes it, and its importer reads it. This follows
 both for the versions 1.0 to 1.2. :mod:`exporter.service.wxr_elements` describes the form of the records. Pages and
-custom types are entries; attachments are files. Of a type that may hold no public text, entries are private.
+custom types are entries; attachments are files. An entry with a custom type is private, as its type may be internal.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _CHANGING: Final = ("pubDate", "lastBuildDate", "generator", "cloud", "wp:wxr_ve
 
 
 class _Known(NamedTuple):
-    """What the top of a file states about categories and authors.
+    """Categories and authors that the top of a file defines.
 
     Attributes:
         categories: the name of a category and the nicename of its parent, by its nicename.
@@ -113,7 +113,7 @@ class _Known(NamedTuple):
     author_ids: set[str]
 
     def parents(self, nicename: str) -> list[str]:
-        """Return the names of the categories above one, the outermost first."""
+        """Return the names of a category's parents, the outermost first."""
         found: list[str] = []
         seen = {nicename}
         _, above = self.categories.get(nicename, ("", ""))
@@ -227,8 +227,8 @@ class WxrFile(ExportFile):
                 yield from (_comment(each, known) for each in found.comments)
         for kind, count in machines.items():
             reason = message_n(
-                "{n:,} item of the type {type} is a setting, no entry; the kept file has it",
-                "{n:,} items of the type {type} are settings, no entries; the kept file has them",
+                "{n:,} item with the type {type} is a setting, no entry; the kept file has it",
+                "{n:,} items with the type {type} are settings, no entries; the kept file has them",
                 count,
                 type=kind,
             )
@@ -432,7 +432,7 @@ def _comment(members: Members, known: _Known) -> FoundRecord:
 
 
 def _id_of(raw: Raw, name: str) -> str:
-    """Return the number of a record, or an id that depends on the rest of it."""
+    """Return a record's number, or an id from its address or its date and title."""
     number = text_of(raw.get(name)).strip()
     if _NUMBER.fullmatch(number):
         return number

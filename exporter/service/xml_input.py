@@ -1,4 +1,4 @@
-"""The bytes of an XML file as UTF-8, in any encoding of Japanese blogs, without characters that XML forbids. Pure.
+"""Convert an XML file to UTF-8 from any encoding of Japanese blogs, without characters that XML forbids. Pure.
 
 A declaration of the encoding that is wrong is ignored. Control characters are hidden from the parser and kept.
 """
@@ -34,7 +34,7 @@ _LARGER: Final = {"shift_jis": "cp932", "euc_jp": "euc_jis_2004", "gb2312": "gb1
 """Codecs that read all that a codec reads, and the additions of its users."""
 _GUESSES: Final = ("euc_jis_2004", "cp932")
 _MAX_BAD_SHARE: Final = 0.2
-"""Of the characters beyond ASCII, in a text that is UTF-8 with faults."""
+"""The largest share of undecodable characters in a text that still counts as UTF-8."""
 
 _FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufdd0-\ufdef\ufffe\uffff]")
 _HIDDEN: Final = {
@@ -61,7 +61,7 @@ class XmlFault(NamedTuple):
 
 @dataclass(slots=True)
 class XmlInput:
-    """The bytes of a file as UTF-8 in pieces, without the characters that expat refuses."""
+    """Reads a file as pieces of UTF-8, without the characters that expat refuses."""
 
     file: BinaryIO
     line: int = 1
