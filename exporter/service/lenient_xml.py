@@ -288,6 +288,17 @@ class LenientXml:
 
     def _end_of_file(self) -> Generator[list[Event], None, bool]:
         """End the document; return whether text was given back that must still be read."""
+        for _ in range(_MAX_RETURNS):
+            if not self._window.startswith(b"<") or not self._begun or not self._stack:
+                break
+            # A comment or tag without an end took the rest of the file; without its first character it is text.
+            window, line = self._window, self._line
+            self._replay(b"&lt;")
+            yield self._commit()
+            yield [XmlFault(line, message("a tag or comment without an end; it was read as text"))]
+            yield from self._feed(window[1:])
+        if self._begun and not self._stack:
+            return False
         line = self._line + self._window.count(b"\n")
         pending, self._window = self._window, b""
         if pending:

@@ -90,6 +90,7 @@ _SIZE: Final = re.compile(r'a:[0-9]+:\{s:5:"width";i:([0-9]{1,9});s:6:"height";i
 _BYTES: Final = re.compile(r's:4:"file";s:[0-9]+:"[^"]*";s:8:"filesize";i:([0-9]{1,15});')
 """``_wp_attachment_metadata`` is an array in PHP's notation. WordPress writes these members first."""
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,18}")
+_NUMBER_IN_GUID: Final = re.compile(r"[?&](?:p|page_id|attachment_id)=([1-9][0-9]{0,18})\Z")
 _VALUE_CHARACTERS: Final = 60
 _MAX_DEFINITIONS: Final = 50_000
 _MAX_LEVELS: Final = 20
@@ -436,6 +437,9 @@ def _id_of(raw: Raw, name: str) -> str:
     number = text_of(raw.get(name)).strip()
     if _NUMBER.fullmatch(number):
         return number
+    guid = _NUMBER_IN_GUID.search(text_of(raw.get("guid")))
+    if guid is not None:
+        return guid[1]
     for names in (("guid",), ("link",), ("wp:post_date", "title"), ("wp:comment_date", "wp:comment_author")):
         words = "\n".join(text_of(raw.get(each)) for each in names).strip()
         if words:
