@@ -1,8 +1,8 @@
 """The HTML of a body as WordPress stores it. Pure.
 
-WordPress stores what the editor holds, and makes HTML of it for each page view: line breaks become paragraphs
-(``wpautop``) unless the body has blocks, and shortcodes become elements. This module makes those that are content:
-captions, embedded addresses, players and source code. Other shortcodes stay as text. The rules are those of
+WordPress stores the source and makes HTML for each page view. Line breaks become paragraphs (``wpautop``) unless the
+body has blocks. Shortcodes become elements. This module makes those that are content: captions, embedded addresses,
+players and source code. Other shortcodes stay as text. The rules are those of
 WordPress 6's ``wp-includes/formatting.php`` and ``media.php``; tests compare the result with a real WordPress.
 """
 
@@ -59,7 +59,7 @@ _LONE_ADDRESS: Final = re.compile(r"(?m)^[ \t]*(https?://[^\s<>\"]+)[ \t]*$")
 _PLAYED: Final = ("src", "mp3", "m4a", "ogg", "wav", "flac", "mp4", "m4v", "webm", "ogv", "wmv", "flv")
 
 
-class Content(NamedTuple):
+class StoredBody(NamedTuple):
     """A body as HTML.
 
     Attributes:
@@ -73,14 +73,14 @@ class Content(NamedTuple):
     more_title: str = ""
 
 
-def content(source: str) -> Content:
+def content(source: str) -> StoredBody:
     """Return the HTML of a body as WordPress stores it."""
     found = _MORE.search(source)
     if found is None:
-        return Content(html(source))
+        return StoredBody(html(source))
     blocks = _HAS_BLOCKS in source
     before, after = (_html(part, blocks=blocks) for part in (source[: found.start()], source[found.end() :]))
-    return Content(before, after, found[1].strip())
+    return StoredBody(before, after, found[1].strip())
 
 
 def html(source: str) -> str:
@@ -126,7 +126,7 @@ def _without_shortcodes(source: str) -> Iterator[str]:
 
 
 def _shortcode(name: str, written: str, inside: str | None) -> str | None:
-    """Return what a shortcode shows; ``None`` if it stays as text."""
+    """Return a shortcode as HTML; ``None`` if it remains text."""
     attributes = {found[1]: next(filter(None, found.groups()[1:]), "") for found in _ATTRIBUTE.finditer(written)}
     if name in {"caption", "wp_caption"}:
         return None if inside is None else _caption(attributes, inside)
@@ -182,7 +182,7 @@ class _Paragraphs:
         self._text.append(text)
 
     def whole(self, element: str) -> None:
-        """Write an element whose text stays as it is."""
+        """Write an element and its text unchanged."""
         self._flush()
         self._out.append(element)
 

@@ -1,24 +1,21 @@
 """XML that other programs wrote, read in pieces and past its faults. Pure.
 
 The parser is expat, which ends at the first fault. So a fault is repaired in the bytes, and another parser continues
-with the same open elements: an ``&`` or ``<`` that begins nothing is text, and an element without an end tag ends with
-its parent. Each repair is reported. Characters that XML forbids are kept. Entities cannot be defined.
+with the same open elements. An ``&`` or ``<`` that begins nothing is text. An element without an end tag ends with its
+parent. Each repair is reported. Characters that XML forbids are kept. Entities cannot be defined.
 """
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, NamedTuple
 from xml.parsers import expat
 
 from exporter.message import message
+from exporter.service.xml_input import PIECE_BYTES, XmlFault, XmlInput, hidden, shown
 from exporter.text import printable
 
-_PIECE_BYTES: Final = 65_536
-_DETECTED_BYTES: Final = 65_536
 _MAX_TOKEN_BYTES: Final = 1024**2
 """A longer tag or comment is text. Expat holds a whole one in memory."""
 _MAX_PROLOG_BYTES: Final = 1024**2
@@ -29,35 +26,6 @@ _MAX_RECORD_FAULTS: Final = 10_000
 _MAX_RETURNS: Final = 1000
 _MAX_DEPTH: Final = 200
 _NAME_CHARACTERS: Final = 60
-
-_BOMS: Final = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-    (b"<\x00", "utf-16-le"),
-    (b"\x00<", "utf-16-be"),
-)
-_DECLARED: Final = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
-_CODECS: Final = frozenset(
-    re.split(
-        " ",
-        "ascii big5 cp1250 cp1251 cp1252 cp932 cp949 euc_jis_2004 euc_jp euc_kr gb18030 gb2312 gbk iso2022_jp "
-        "iso8859-1 iso8859-15 iso8859-2 koi8-r shift_jis utf-8",
-    )
-)
-_LARGER: Final = {"shift_jis": "cp932", "euc_jp": "euc_jis_2004", "gb2312": "gb18030", "gbk": "gb18030"}
-"""Codecs that read all that a codec reads, and the additions of its users."""
-_GUESSES: Final = ("euc_jis_2004", "cp932")
-_MAX_BAD_SHARE: Final = 0.2
-"""Of the characters beyond ASCII, in a text that is UTF-8 with faults."""
-
-_FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufdd0-\ufdef\ufffe\uffff]")
-_HIDDEN: Final = {
-    **{code: 0xFDD0 + code for code in range(0x20) if chr(code) not in "\t\n\r"},
-    **dict.fromkeys((*range(0xFDD0, 0xFDF0), 0xFFFE, 0xFFFF), 0xFFFD),
-}
-"""Control characters pass through expat as the noncharacters that no text has; those become U+FFFD."""
-_SHOWN: Final = {0xFDD0 + code: code for code in range(0x20)}
 
 _COMMENT: Final = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _SUBSET: Final = re.compile(r"<!DOCTYPE[^>]*\[|<!ENTITY", re.IGNORECASE)
@@ -94,21 +62,7 @@ class Markup(str):
     __slots__ = ()
 
 
-class Fault(NamedTuple):
-    """A fault.
-
-    Attributes:
-        line: its line in the file, from 1.
-        reason: a message with the problem.
-        lost: whether text is missing.
-    """
-
-    line: int
-    reason: str
-    lost: bool = False
-
-
-Event = Start | End | str | Fault
+Event = Start | End | str | XmlFault
 
 
 class _Refused(Exception):
@@ -131,86 +85,6 @@ class _Remedy(NamedTuple):
     at: int = 0
 
 
-@dataclass(slots=True)
-class _Input:
-    """The bytes of a file as UTF-8 in pieces, without the characters that expat refuses."""
-
-    file: BinaryIO
-    line: int = 1
-    mapped: bool = False
-
-    def pieces(self) -> Iterator[bytes | Fault]:
-        """Yield UTF-8 and faults."""
-        data = self.file.read(_PIECE_BYTES)
-        found = _DECLARED.search(data[:1024])
-        declared = "" if found is None else found[1].decode("ascii")
-        mark = next((codec for begin, codec in _BOMS if data.startswith(begin)), None)
-        decoder = None if mark is None else codecs.getincrementaldecoder(mark)()
-        while data:
-            if decoder is None and data.isascii() and b"\x1b" not in data:
-                yield from self._passed(data.decode("ascii"))
-            else:
-                if decoder is None:
-                    data += self.file.read(_DETECTED_BYTES)
-                    decoder = codecs.getincrementaldecoder(_codec(declared, data))()
-                yield from self._decoded(decoder, data, final=False)
-            data = self.file.read(_PIECE_BYTES)
-        if decoder is not None:
-            yield from self._decoded(decoder, b"", final=True)
-
-    def _decoded(self, decoder: codecs.IncrementalDecoder, data: bytes, *, final: bool) -> Iterator[bytes | Fault]:
-        state = decoder.getstate()
-        try:
-            text = decoder.decode(data, final)
-        except UnicodeError as error:
-            at = error.start if isinstance(error, UnicodeDecodeError) else 0
-            decoder.setstate(state)
-            decoder.errors = "replace"
-            text = decoder.decode(data, final)
-            decoder.errors = "strict"
-            line = self.line + data.count(b"\n", 0, at)
-            yield Fault(line, message("bytes that are no text in this encoding; they became �"), lost=True)
-        yield from self._passed(text)
-
-    def _passed(self, text: str) -> Iterator[bytes | Fault]:
-        found = _FORBIDDEN.search(text)
-        if found is not None:
-            self.mapped = True
-            line = self.line + text.count("\n", 0, found.start())
-            lost = any(each[0] > "\x20" for each in _FORBIDDEN.finditer(text))
-            text = text.translate(_HIDDEN)
-            yield Fault(line, message("control characters, which XML forbids; they are kept"))
-            if lost:
-                yield Fault(line, message("characters that no text may have; they became �"), lost=True)
-        self.line += text.count("\n")
-        if text:
-            yield text.encode("utf-8", "replace")
-
-
-def _codec(declared: str, data: bytes) -> str:
-    """Return the codec that reads a piece with characters beyond ASCII; a wrong declaration is ignored."""
-    try:
-        name = codecs.lookup(declared).name if declared else ""
-    except LookupError:
-        name = ""
-    named = [_LARGER.get(name, name)] if name in _CODECS and name != "ascii" else []
-    if named[:1] != ["iso2022_jp"] and _is_nearly_utf8(data):
-        return "utf-8"
-    for codec in (*named, *_GUESSES):
-        try:
-            codecs.getincrementaldecoder(codec)().decode(data, False)
-        except UnicodeError:
-            continue
-        return codec
-    return (named or ["utf-8"])[0]
-
-
-def _is_nearly_utf8(data: bytes) -> bool:
-    text = codecs.getincrementaldecoder("utf-8")("replace").decode(data)
-    wide = sum(character > "\x7f" for character in text)
-    return text.count("\ufffd") - data.count(b"\xef\xbf\xbd") <= _MAX_BAD_SHARE * wide
-
-
 class LenientXml:
     """A document, read in pieces.
 
@@ -225,7 +99,7 @@ class LenientXml:
         self._root = root
         self._record = record
         self._single = single | {record}
-        self._input = _Input(file)
+        self._input = XmlInput(file)
         self._pieces = self._input.pieces()
         self._begin = re.compile(rf"<{re.escape(root)}(?=[\s>/])".encode())
         self._next = re.compile(rf"<{re.escape(record)}(?=[\s>/])".encode())
@@ -252,7 +126,7 @@ class LenientXml:
             yield from batch
 
     def _batches(self) -> Iterator[list[Event]]:
-        """Yield the events of a piece together, and each fault alone, since text may be given back then."""
+        """Yield lists of events; a fault is alone in its list, because the reader may give text back."""
         going_on = True
         while going_on:
             found = yield from self._seek()
@@ -269,10 +143,10 @@ class LenientXml:
         return self._in_cdata
 
     def give_back(self, text: str) -> None:
-        """After a :class:`Fault`, read text again as XML that was delivered as the text of a CDATA section."""
+        """After a :class:`XmlFault`, read text again as XML that was delivered as the text of a CDATA section."""
         if self._returns < _MAX_RETURNS:
             self._returns += 1
-            self._returned = text.translate(_HIDDEN).encode("utf-8", "replace") if text else b""
+            self._returned = hidden(text)
 
     @property
     def can_give_back(self) -> bool:
@@ -295,12 +169,12 @@ class LenientXml:
             if piece is None:
                 yield self._skipped(prolog)
                 return False
-            if isinstance(piece, Fault):
+            if isinstance(piece, XmlFault):
                 yield [piece]
                 continue
             prolog += piece
         if _SUBSET.search(hidden[: found.start()].decode("utf-8", "replace")):
-            yield [Fault(self._line, message("it defines XML entities, which no export file needs"), lost=True)]
+            yield [XmlFault(self._line, message("it defines XML entities, which no export file needs"), lost=True)]
             return False
         yield self._skipped(prolog[: found.start()])
         self._rest = prolog[found.start() :]
@@ -314,7 +188,7 @@ class LenientXml:
             if at >= 0:
                 line = self._line + data.count(b"\n", 0, at)
                 reason = message("<{name}> outside of <{root}>; it was not read", name=name, root=self._root)
-                found.append(Fault(line, reason, lost=True))
+                found.append(XmlFault(line, reason, lost=True))
         self._line += data.count(b"\n")
         return found
 
@@ -323,9 +197,9 @@ class LenientXml:
         self._open, self._open_cdata, self._window, self._begun = [], False, b"", False
         self._restart()
         while True:
-            piece: bytes | Fault | None = self._rest or next(self._pieces, None)
+            piece: bytes | XmlFault | None = self._rest or next(self._pieces, None)
             self._rest = b""
-            if isinstance(piece, Fault):
+            if isinstance(piece, XmlFault):
                 yield [piece]
                 continue
             if piece is None:
@@ -335,7 +209,7 @@ class LenientXml:
                 continue
             yield from self._feed(piece)
             if self._faults > _MAX_FAULTS:
-                yield [Fault(self._line, message("more faults than are repaired; the rest was not read"), lost=True)]
+                yield [XmlFault(self._line, message("more faults than are repaired; the rest was not read"), lost=True)]
                 yield self._close_all()
                 return False
             if self._begun and not self._stack:
@@ -351,7 +225,7 @@ class LenientXml:
         reason = message(
             "more faults than are repaired; the text up to the next <{name}> was left out", name=self._record
         )
-        yield [Fault(self._line, reason, lost=True)]
+        yield [XmlFault(self._line, reason, lost=True)]
         yield self._close_all(depth)
         data, self._window = self._window + self._rest, b""
         self._rest = b""
@@ -399,7 +273,7 @@ class LenientXml:
                 remedy = _Remedy(0, end, _escaped(window[:end]), message("markup that was read as text"), lost=True)
                 self._replay(remedy.written)
             yield self._commit()
-            yield [Fault(line, remedy.reason, remedy.lost)]
+            yield [XmlFault(line, remedy.reason, remedy.lost)]
             returned, self._returned = self._returned, b""
             data = returned + window[remedy.end :]
             if self._recent_faults > _MAX_RECORD_FAULTS:
@@ -414,12 +288,23 @@ class LenientXml:
 
     def _end_of_file(self) -> Generator[list[Event], None, bool]:
         """End the document; return whether text was given back that must still be read."""
+        for _ in range(_MAX_RETURNS):
+            if not self._window.startswith(b"<") or not self._begun or not self._stack:
+                break
+            # A comment or tag without an end took the rest of the file; without its first character it is text.
+            window, line = self._window, self._line
+            self._replay(b"&lt;")
+            yield self._commit()
+            yield [XmlFault(line, message("a tag or comment without an end; it was read as text"))]
+            yield from self._feed(window[1:])
+        if self._begun and not self._stack:
+            return False
         line = self._line + self._window.count(b"\n")
         pending, self._window = self._window, b""
         if pending:
             yield [self._real(pending.decode("utf-8", "replace"))]
         name = printable(self._stack[-1] if self._stack else self._root, _NAME_CHARACTERS)
-        yield [Fault(line, message("the file ends inside of <{name}>", name=name), lost=True)]
+        yield [XmlFault(line, message("the file ends inside of <{name}>", name=name), lost=True)]
         if self._returned:
             self._rest, self._returned = self._returned, b""
             self._open_cdata = False
@@ -447,7 +332,7 @@ class LenientXml:
         self._stack, self._in_cdata = list(self._open), self._open_cdata
         self._events = []
         parser.buffer_text = True
-        parser.buffer_size = _PIECE_BYTES
+        parser.buffer_size = PIECE_BYTES
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._text
@@ -556,7 +441,7 @@ class LenientXml:
         self._stack.append(name)
         self._begun = True
         if self._input.mapped:
-            attributes = {key: value.translate(_SHOWN) for key, value in attributes.items()}
+            attributes = {key: shown(value) for key, value in attributes.items()}
         self._events.append(Start(name, attributes, line))
 
     def _end(self, name: str) -> None:
@@ -577,11 +462,11 @@ class LenientXml:
         self._in_cdata = False
 
     def _real(self, text: str) -> str:
-        return text.translate(_SHOWN) if self._input.mapped else text
+        return shown(text) if self._input.mapped else text
 
 
 def _open_comment(data: bytes) -> int:
-    """Return the position of a comment without an end, or -1."""
+    """Return where an unclosed comment begins, or -1."""
     begin = data.find(b"<!--")
     while begin >= 0:
         end = data.find(b"-->", begin + 4)

@@ -16,7 +16,8 @@ from typing import Any, BinaryIO, Final
 
 from exporter.message import message
 from exporter.service.export_file import Misread
-from exporter.service.lenient_xml import Cdata, End, Fault, LenientXml, Markup, Start
+from exporter.service.lenient_xml import Cdata, End, LenientXml, Markup, Start
+from exporter.service.xml_input import XmlFault
 from exporter.text import printable
 
 MAX_TEXT_CHARACTERS: Final = 8 * 1024**2
@@ -55,11 +56,11 @@ _VOID: Final = frozenset(
     )
 )
 _MAX_NOTES: Final = 3
-"""Faults of one item that are named, if nothing is lost."""
+"""The number of harmless faults that are named for each item."""
 _NAME_CHARACTERS: Final = 60
 _MAX_NAMES: Final = 10_000
 _ELEMENT_CHARACTERS: Final = 200
-"""Memory of an element without text, in characters."""
+"""The memory that an empty element takes, in characters."""
 
 Members = dict[str, Any]
 
@@ -81,7 +82,7 @@ class Item:
 
 @dataclass(slots=True)
 class LateComment:
-    """A comment of the item before, which has too many to be held in memory."""
+    """A further comment on the item before, whose comments do not fit into memory."""
 
     members: Members
 
@@ -343,7 +344,7 @@ class WxrElements:
     def _lost(self, reason: str) -> Misread:
         return Misread(self._line, reason, lost=True)
 
-    def _fault(self, fault: Fault) -> Iterator[Misread]:
+    def _fault(self, fault: XmlFault) -> Iterator[Misread]:
         frame = self._frames[-1] if self._frames else None
         if frame is not None and frame.cdata and not frame.done and self._xml.can_give_back:
             frame.cdata = False
@@ -363,7 +364,7 @@ class WxrElements:
             yield Misread(fault.line, fault.reason, fault.lost)
 
     def _behind(self, frame: _Frame, end: int) -> str:
-        """Return the source of a text from a position on, with the ends of its CDATA sections."""
+        """Return the rest of a text from a position, with ``]]>`` where its CDATA sections ended."""
         parts: list[str] = []
         at = 0
         for number, piece in enumerate(frame.pieces):

@@ -2,7 +2,7 @@
 
 WordPress has no document for it; ``wp-admin/includes/export.php`` writes it, and its importer reads it. This follows
 both for the versions 1.0 to 1.2. :mod:`exporter.service.wxr_elements` describes the form of the records. Pages and
-custom types are entries; attachments are files. Of a type that may hold no public text, entries are private.
+custom types are entries; attachments are files. An entry with a custom type is private, as its type may be internal.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from exporter.html.text import plain_text
 from exporter.html.wordpress_content import content, html
-from exporter.message import message
+from exporter.message import message, message_n
 from exporter.model.kinds import Kind
 from exporter.model.records import (
     Audience,
@@ -90,6 +90,7 @@ _SIZE: Final = re.compile(r'a:[0-9]+:\{s:5:"width";i:([0-9]{1,9});s:6:"height";i
 _BYTES: Final = re.compile(r's:4:"file";s:[0-9]+:"[^"]*";s:8:"filesize";i:([0-9]{1,15});')
 """``_wp_attachment_metadata`` is an array in PHP's notation. WordPress writes these members first."""
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,18}")
+_NUMBER_IN_GUID: Final = re.compile(r"[?&](?:p|page_id|attachment_id)=([1-9][0-9]{0,18})\Z")
 _VALUE_CHARACTERS: Final = 60
 _MAX_DEFINITIONS: Final = 50_000
 _MAX_LEVELS: Final = 20
@@ -98,7 +99,7 @@ _CHANGING: Final = ("pubDate", "lastBuildDate", "generator", "cloud", "wp:wxr_ve
 
 
 class _Known(NamedTuple):
-    """What the top of a file states about categories and authors.
+    """Categories and authors that the top of a file defines.
 
     Attributes:
         categories: the name of a category and the nicename of its parent, by its nicename.
@@ -113,7 +114,7 @@ class _Known(NamedTuple):
     author_ids: set[str]
 
     def parents(self, nicename: str) -> list[str]:
-        """Return the names of the categories above one, the outermost first."""
+        """Return the names of a category's parents, the outermost first."""
         found: list[str] = []
         seen = {nicename}
         _, above = self.categories.get(nicename, ("", ""))
@@ -215,6 +216,8 @@ class WxrFile(ExportFile):
                 yield from _blog(found.members)
             elif isinstance(found, LateComment):
                 yield _comment(found.members, known)
+            elif not found.members and not found.comments:
+                yield Misread(found.line, message("an item without content"))
             elif (kind := _type(found.members)) in _MACHINE_TYPES:
                 machines[kind] += 1
                 first.setdefault(kind, found.line)
@@ -224,8 +227,11 @@ class WxrFile(ExportFile):
                 yield _entry(found, known)
                 yield from (_comment(each, known) for each in found.comments)
         for kind, count in machines.items():
-            reason = message(
-                "{n} items of the type {type} are settings, no entries; the kept file has them", n=count, type=kind
+            reason = message_n(
+                "{n:,} item with the type {type} is a setting, no entry; the kept file has it",
+                "{n:,} items with the type {type} are settings, no entries; the kept file has them",
+                count,
+                type=kind,
             )
             yield Misread(first[kind], reason)
 
@@ -287,7 +293,7 @@ class WxrFile(ExportFile):
             comments_open=_open(raw.get("wp:comment_status")),
             pings_open=_open(raw.get("wp:ping_status")),
             facts={
-                "status": status,
+                **({"status": status} if status != "publish" else {}),
                 **({"type": kind} if kind not in {"", *_PUBLIC_TYPES} else {}),
                 **({"sticky": True} if text_of(raw.get("wp:is_sticky")).strip() == "1" else {}),
                 **_terms(raw),
@@ -427,10 +433,13 @@ def _comment(members: Members, known: _Known) -> FoundRecord:
 
 
 def _id_of(raw: Raw, name: str) -> str:
-    """Return the number of a record, or an id that depends on the rest of it."""
+    """Return a record's number, or an id from its address or its date and title."""
     number = text_of(raw.get(name)).strip()
     if _NUMBER.fullmatch(number):
         return number
+    guid = _NUMBER_IN_GUID.search(text_of(raw.get("guid")))
+    if guid is not None:
+        return guid[1]
     for names in (("guid",), ("link",), ("wp:post_date", "title"), ("wp:comment_date", "wp:comment_author")):
         words = "\n".join(text_of(raw.get(each)) for each in names).strip()
         if words:

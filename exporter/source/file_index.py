@@ -192,8 +192,9 @@ class FileIndex:
             entry, file = self.record(Kind.ENTRIES, owner), self.record(Kind.FILES, wanted)
             if entry is None or file is None:
                 continue
-            url = self.service.upload(lossless_json.loads(file)).url
+            url = self.service.upload(lossless_json.loads(wanted)).url
             if url:
+                data = lossless_json.dumps({**lossless_json.loads(shown), "featured": url})
                 self._database.execute(
                     "UPDATE records SET data = ? WHERE kind = ? AND id = ?",
                     (lossless_json.dumps({**lossless_json.loads(entry), "featured": url}), str(Kind.ENTRIES), owner),

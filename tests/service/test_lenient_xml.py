@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.service import lenient_xml
-from exporter.service.lenient_xml import End, Event, Fault, LenientXml, Markup, Start
+from exporter.service import xml_input
+from exporter.service.lenient_xml import End, Event, LenientXml, Markup, Start
+from exporter.service.xml_input import XmlFault
 
 PIECES = (
     b"<", b"&", b">", b"]]>", b"<![CDATA[", b"<item>", b"</item>", b"</c>", b"<c>", b"\x00", b"\xff", b"\r", b"\n", b"]",
@@ -35,8 +36,8 @@ def texts(data: bytes) -> str:
     return "".join(event for event in read(data) if isinstance(event, str))
 
 
-def faults(data: bytes) -> list[Fault]:
-    return [event for event in read(data) if isinstance(event, Fault)]
+def faults(data: bytes) -> list[XmlFault]:
+    return [event for event in read(data) if isinstance(event, XmlFault)]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,7 @@ def test_an_element_without_an_end_ends_with_its_parent() -> None:
 def test_an_item_in_an_item_ends_the_first() -> None:
     found = read(b"<rss><item><c>one<item>two</item></rss>")
     assert [event.name for event in found if isinstance(event, End)] == ["c", "item", "item", "rss"]
-    assert [event.lost for event in found if isinstance(event, Fault)] == [True]
+    assert [event.lost for event in found if isinstance(event, XmlFault)] == [True]
 
 
 @pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "euc_jp", "cp932", "iso2022_jp"])
@@ -97,7 +98,7 @@ def test_bytes_in_a_wrong_encoding_are_named_with_their_line() -> None:
 
 def test_entities_are_refused() -> None:
     bomb = '<!DOCTYPE rss [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><rss><item>&b;</item></rss>'
-    assert [(type(event), getattr(event, "lost", None)) for event in read(bomb.encode())] == [(Fault, True)]
+    assert [(type(event), getattr(event, "lost", None)) for event in read(bomb.encode())] == [(XmlFault, True)]
 
 
 def test_an_external_document_type_is_not_loaded() -> None:
@@ -119,7 +120,7 @@ def test_a_cut_file_keeps_its_text() -> None:
     found = read(b"<rss><item><c><![CDATA[begun <b>te")
     assert "begun <b>te" in found
     assert [event.name for event in found if isinstance(event, End)] == ["c", "item", "rss"]
-    assert [each.lost for each in found if isinstance(each, Fault)] == [True]
+    assert [each.lost for each in found if isinstance(each, XmlFault)] == [True]
 
 
 def test_text_given_back_is_read_as_xml() -> None:
@@ -128,7 +129,7 @@ def test_text_given_back_is_read_as_xml() -> None:
     for event in reader.events():
         found.append(event)
         if (
-            isinstance(event, Fault)
+            isinstance(event, XmlFault)
             and reader.can_give_back
             and "</c>" in "".join(each for each in found if isinstance(each, str))
         ):
@@ -162,7 +163,7 @@ def merged(events: list[Event]) -> Iterator[Event]:
     """Yield events without faults and empty text, whose number depends on the pieces."""
     kept: list[Event] = []
     for event in events:
-        if isinstance(event, Fault):
+        if isinstance(event, XmlFault):
             continue
         last = kept[-1] if kept else None
         if isinstance(event, str) and type(last) is type(event) and not isinstance(event, Markup):
@@ -177,12 +178,12 @@ def merged(events: list[Event]) -> Iterator[Event]:
 def test_the_size_of_the_pieces_changes_nothing(parts: list[bytes], size: int) -> None:
     data = b"<rss><item><c>" + b"".join(parts) + b"</c></item><item>end</item></rss>"
     whole = list(merged(read(data)))
-    before = lenient_xml._PIECE_BYTES
+    before = xml_input.PIECE_BYTES
     try:
-        lenient_xml._PIECE_BYTES = size  # type: ignore[misc]
+        xml_input.PIECE_BYTES = size  # type: ignore[misc]
         assert list(merged(read(data))) == whole
     finally:
-        lenient_xml._PIECE_BYTES = before  # type: ignore[misc]
+        xml_input.PIECE_BYTES = before  # type: ignore[misc]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12))

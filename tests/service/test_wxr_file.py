@@ -244,6 +244,12 @@ def test_elements_keep_attributes_order_repetitions_and_foreign_names() -> None:
     assert raw["wp:term_id"] == " 7 "
 
 
+def test_an_item_that_is_cut_before_its_number_has_the_number_of_its_guid() -> None:
+    found, misread = read(channel(item(1), item(12)).partition("<wp:post_id>12")[0])
+    assert [each.id for each in found if each.kind is Kind.ENTRIES] == ["1", "12"]
+    assert [each.lost for each in misread] == [True]
+
+
 def test_an_unescaped_body_is_its_source() -> None:
     source = channel(item(1)).replace("<![CDATA[1番の本文です。]]>", "<p>一 &amp; 二<br>\n三</p><!--more--><p>四</p>")
     found, misread = read(source)
