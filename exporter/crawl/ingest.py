@@ -433,7 +433,8 @@ class Ingest:
         items = {entry_id: item for entry_id in ids if (item := self._item(entry_id)) is not None}
         found: set[str] = set()
         try:
-            answer = await self.client.fetch(*self.service.entries_call(self.settings.blog_id, items))
+            call = self.service.entries_call(self.settings.blog_id, items) if items else None
+            answer = [] if call is None else await self.client.fetch(*call)
         except UNREADABLE as error:
             if isinstance(error, NotAuthorised):
                 await self.client.fetch(*self._first_page())
