@@ -15,7 +15,6 @@ from exporter.message import message
 
 PAGE_CHARACTERS: Final = 8_000_000
 """The most characters of a page that is parsed. The longest pages of blogs have a tenth of this."""
-_UNSEEN: Final = ("script", "style", "template", "noscript")
 
 
 class PageElement:
@@ -99,10 +98,3 @@ def parse_page(html: str) -> PageElement:
     if root is None:
         raise TooComplex(message("the page has no content"))
     return PageElement(root)
-
-
-def without_scripts(element: PageElement) -> PageElement:
-    """Remove the scripts and styles inside an element, so that its text is what a reader sees; return it."""
-    for each in element.select(", ".join(_UNSEEN)):
-        each.remove()
-    return element

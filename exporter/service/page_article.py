@@ -23,7 +23,7 @@ from exporter.html.links import absolute
 from exporter.html.selection import PageElement
 from exporter.html.text import plain_text
 from exporter.service.page_dates import read_page_date
-from exporter.service.page_facts import PageFacts
+from exporter.service.page_facts import StatedFacts
 from exporter.service.page_rules import PageRules, PageSelectors
 
 _MAX_PARTS: Final = 200
@@ -135,7 +135,7 @@ class ArticleReader:
     timezone: tzinfo
     extract: Extract | None
 
-    def read(self, root: PageElement, facts: PageFacts, source: str, address: str) -> PageArticle | None:
+    def read(self, root: PageElement, facts: StatedFacts, source: str, address: str) -> PageArticle | None:
         """Return the post on a page, or ``None`` if the page shows none.
 
         Args:
@@ -163,7 +163,7 @@ class ArticleReader:
             found.featured = absolute(found.featured, origin) or ""
         return found
 
-    def _by_selectors(self, root: PageElement, facts: PageFacts) -> PageArticle | None:
+    def _by_selectors(self, root: PageElement, facts: StatedFacts) -> PageArticle | None:
         rules = self.rules
         if rules is not None:
             found = self._part(root, rules.page, f"rule:{rules.name}", Confidence.HIGH)
@@ -236,7 +236,7 @@ class ArticleReader:
         found = read_page_date(text, self.timezone) if text else None
         return "" if found is None else found.isoformat()
 
-    def _complete(self, found: PageArticle, root: PageElement, facts: PageFacts) -> None:
+    def _complete(self, found: PageArticle, root: PageElement, facts: StatedFacts) -> None:
         """Add the facts of metadata that the selectors did not find."""
         found.title = found.title or facts.title
         # A template may show only the day; metadata has the time.
@@ -256,7 +256,7 @@ class ArticleReader:
         if found.confidence is not Confidence.LOW and not found.date and not found.password:
             found.confidence = Confidence.MEDIUM
 
-    def _comment_count(self, root: PageElement, facts: PageFacts) -> int | None:
+    def _comment_count(self, root: PageElement, facts: StatedFacts) -> int | None:
         if facts.comment_count is not None:
             return facts.comment_count
         for selector in self.rules.page.comment_count if self.rules is not None else ():

@@ -13,7 +13,7 @@ from exporter.model.exchange import Response
 from exporter.model.records import Audience
 from exporter.service.interface import EntryAnswer
 from exporter.service.page_rules import NAMES, read_rules, rules_for_generator, rules_for_host, rules_named
-from exporter.service.public_site import PublicSite, SiteOptions
+from exporter.service.public_site import PublicOptions, PublicSite
 
 PAGES = Path(__file__).parent / "pages"
 TEXT = (
@@ -39,7 +39,7 @@ BLOGS = {
 
 def read(name: str, rules: str = "auto") -> EntryAnswer:
     blog_id, post_id, origin = BLOGS[name]
-    service = PublicSite(SiteOptions(page_rules=rules), base_url=origin)
+    service = PublicSite(PublicOptions(page_rules=rules), base_url=origin)
     body = (PAGES / f"{name}.html").read_bytes()
     if rules == "none" and name in NAMES:
         found = rules_named(name).place_of(post_id)
