@@ -196,6 +196,7 @@ class PublicSite(StatedService):
         found: Raw = raw if raw is not None else {}
         names = [each for each in _list(found, "categories") if isinstance(each, str) and each]
         status = _text(found, "status")
+        audience = Audience(status) if status in set(Audience) else None
         return Post(
             id=self.key(Kind.ENTRIES, found) or self.key(Kind.ENTRY_LIST, item) or "",
             title=_text(found, "title"),
@@ -211,8 +212,8 @@ class PublicSite(StatedService):
             permalink=_text(found, "url") or _text(item or {}, "url"),
             excerpt=_text(found, "excerpt"),
             kind=PostKind.PAGE if found.get("kind") == PostKind.PAGE else PostKind.POST,
-            audience=Audience(status) if status in set(Audience) else None,
-            private=None,
+            audience=audience,
+            private=None if audience is None else audience is not Audience.PUBLIC,
             featured=_text(found, "featured"),
             facts={"how": how} if (how := _text(found, "how")) else {},
             raw=found,
