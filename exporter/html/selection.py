@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
@@ -72,9 +72,18 @@ class PageElement:
             yield PageElement(node)
             node = node.parent
 
-    def remove(self) -> None:
-        """Take the element out of the page."""
-        self._node.decompose()
+    def inner_html_without(self, selectors: Sequence[str]) -> str:
+        """Return its content without the elements that CSS selectors find inside; the page stays unchanged."""
+        if not any(self.select(each) for each in selectors):
+            return self.inner_html
+        copy = LexborHTMLParser(f"<body>{self.inner_html}</body>").body
+        if copy is None:
+            return self.inner_html
+        found = frozenset(each for selector in selectors for each in PageElement(copy).select(selector))
+        # The parser frees what is inside a removed element, so only the outermost ones are removed.
+        for each in [each for each in found if found.isdisjoint(each.ancestors())]:
+            each._node.decompose()
+        return copy.inner_html or ""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PageElement) and self._node.mem_id == other._node.mem_id

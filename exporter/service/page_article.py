@@ -211,12 +211,9 @@ class ArticleReader:
             tags=_names(around, selectors.tags),
         )
         more = around.first(*selectors.more) if selectors.more else None
-        for body in (*bodies, *([more] if more is not None else [])):
-            for selector in selectors.drop:
-                for each in body.select(selector):
-                    each.remove()
-        found.more = more.inner_html.strip() if more is not None and more not in bodies else ""
-        found.body = "\n".join(body.inner_html.strip() for body in bodies)
+        if more is not None and more not in bodies:
+            found.more = more.inner_html_without(selectors.drop).strip()
+        found.body = "\n".join(body.inner_html_without(selectors.drop).strip() for body in bodies)
         if found.more and more is not None and any(each in bodies for each in more.ancestors()):
             found.more = ""
         if how == "guessed" and not plain_text(found.body):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from exporter.html.selection import parse_page
 from exporter.html.text import plain_text
 from exporter.model.exchange import Response
 from exporter.model.records import Audience
@@ -204,3 +205,13 @@ def test_a_page_in_no_known_form_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     how, note = read_with_notes()
     assert how == "guessed"
     assert "blog-exporter[pages]" in note
+
+
+def test_elements_inside_one_another_are_left_out_once() -> None:
+    page = parse_page(
+        "<div id=b><p>a</p><div class=ad>x<div class=ad>y<form class=f>z</form></div></div><p>b</p></div>" * 50
+    )
+    (first, *_) = page.select("#b")
+    for _ in range(20):
+        assert first.inner_html_without((".ad", ".f", ":::", ".none")) == "<p>a</p><p>b</p>"
+    assert "x<div" in first.inner_html
