@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
@@ -15,7 +15,6 @@ from exporter.message import message
 
 PAGE_CHARACTERS: Final = 8_000_000
 """The most characters of a page that is parsed. The longest pages of blogs have a tenth of this."""
-_UNSEEN: Final = ("script", "style", "template", "noscript")
 
 
 class PageElement:
@@ -73,9 +72,18 @@ class PageElement:
             yield PageElement(node)
             node = node.parent
 
-    def remove(self) -> None:
-        """Take the element out of the page."""
-        self._node.decompose()
+    def inner_html_without(self, selectors: Sequence[str]) -> str:
+        """Return its content without the elements that CSS selectors find inside; the page stays unchanged."""
+        if not any(self.select(each) for each in selectors):
+            return self.inner_html
+        copy = LexborHTMLParser(f"<body>{self.inner_html}</body>").body
+        if copy is None:
+            return self.inner_html
+        found = frozenset(each for selector in selectors for each in PageElement(copy).select(selector))
+        # The parser frees what is inside a removed element, so only the outermost ones are removed.
+        for each in [each for each in found if found.isdisjoint(each.ancestors())]:
+            each._node.decompose()
+        return copy.inner_html or ""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PageElement) and self._node.mem_id == other._node.mem_id
@@ -99,10 +107,3 @@ def parse_page(html: str) -> PageElement:
     if root is None:
         raise TooComplex(message("the page has no content"))
     return PageElement(root)
-
-
-def without_scripts(element: PageElement) -> PageElement:
-    """Remove the scripts and styles inside an element, so that its text is what a reader sees; return it."""
-    for each in element.select(", ".join(_UNSEEN)):
-        each.remove()
-    return element

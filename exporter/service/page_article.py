@@ -23,11 +23,12 @@ from exporter.html.links import absolute
 from exporter.html.selection import PageElement
 from exporter.html.text import plain_text
 from exporter.service.page_dates import read_page_date
-from exporter.service.page_facts import PageFacts
+from exporter.service.page_facts import StatedFacts
 from exporter.service.page_rules import PageRules, PageSelectors
 
 _MAX_PARTS: Final = 200
 """Elements with a text of one post."""
+_MAX_COUNTS: Final = 50
 _CLIMBED: Final = 6
 """The most elements between a post's text and the element around the whole post."""
 _H_ENTRY: Final = PageSelectors(
@@ -76,7 +77,9 @@ _GUESSED: Final = PageSelectors(
     date=("time[datetime]", ".date"),
     drop=("nav", "header", "footer", "aside", "form", "script", "style"),
 )
-_COUNT: Final = re.compile(r"([0-9]{1,6})")
+_COUNT: Final = re.compile(
+    r"(?:コメント|comments?|CM)[^0-9]{0,6}([0-9]{1,6})|[(（]\s*([0-9]{1,6})\s*[)）]\s*\Z", re.IGNORECASE
+)
 
 
 class Confidence(StrEnum):
@@ -135,7 +138,7 @@ class ArticleReader:
     timezone: tzinfo
     extract: Extract | None
 
-    def read(self, root: PageElement, facts: PageFacts, source: str, address: str) -> PageArticle | None:
+    def read(self, root: PageElement, facts: StatedFacts, source: str, address: str) -> PageArticle | None:
         """Return the post on a page, or ``None`` if the page shows none.
 
         Args:
@@ -155,7 +158,7 @@ class ArticleReader:
             found = self._part(root, _GUESSED, "guessed", Confidence.LOW)
         if found is None:
             return None
-        self._complete(found, root, facts)
+        self._complete(found, root, facts, address)
         base = root.first("base[href]")
         origin = (absolute(base.attribute("href"), address) if base is not None else None) or address
         found.body, found.more = (_with_addresses(html, origin) for html in (found.body, found.more))
@@ -163,7 +166,7 @@ class ArticleReader:
             found.featured = absolute(found.featured, origin) or ""
         return found
 
-    def _by_selectors(self, root: PageElement, facts: PageFacts) -> PageArticle | None:
+    def _by_selectors(self, root: PageElement, facts: StatedFacts) -> PageArticle | None:
         rules = self.rules
         if rules is not None:
             found = self._part(root, rules.page, f"rule:{rules.name}", Confidence.HIGH)
@@ -208,12 +211,9 @@ class ArticleReader:
             tags=_names(around, selectors.tags),
         )
         more = around.first(*selectors.more) if selectors.more else None
-        for body in (*bodies, *([more] if more is not None else [])):
-            for selector in selectors.drop:
-                for each in body.select(selector):
-                    each.remove()
-        found.more = more.inner_html.strip() if more is not None and more not in bodies else ""
-        found.body = "\n".join(body.inner_html.strip() for body in bodies)
+        if more is not None and more not in bodies:
+            found.more = more.inner_html_without(selectors.drop).strip()
+        found.body = "\n".join(body.inner_html_without(selectors.drop).strip() for body in bodies)
         if found.more and more is not None and any(each in bodies for each in more.ancestors()):
             found.more = ""
         if how == "guessed" and not plain_text(found.body):
@@ -236,7 +236,7 @@ class ArticleReader:
         found = read_page_date(text, self.timezone) if text else None
         return "" if found is None else found.isoformat()
 
-    def _complete(self, found: PageArticle, root: PageElement, facts: PageFacts) -> None:
+    def _complete(self, found: PageArticle, root: PageElement, facts: StatedFacts, address: str) -> None:
         """Add the facts of metadata that the selectors did not find."""
         found.title = found.title or facts.title
         # A template may show only the day; metadata has the time.
@@ -249,20 +249,23 @@ class ArticleReader:
         found.tags = found.tags or facts.tags
         found.excerpt = found.excerpt or facts.excerpt
         found.featured = found.featured or facts.featured
-        found.comments_stated = self._comment_count(root, facts)
+        found.comments_stated = self._comment_count(root, facts, address)
         body = root.first("body")
         classes = body.attribute("class").lower().split() if body is not None else []
         found.is_page = "page" in classes and "single" not in classes
         if found.confidence is not Confidence.LOW and not found.date and not found.password:
             found.confidence = Confidence.MEDIUM
 
-    def _comment_count(self, root: PageElement, facts: PageFacts) -> int | None:
+    def _comment_count(self, root: PageElement, facts: StatedFacts, address: str) -> int | None:
+        """Return the number of comments that the page states for this post, not for others in its side bar."""
         if facts.comment_count is not None:
             return facts.comment_count
         for selector in self.rules.page.comment_count if self.rules is not None else ():
-            for element in root.select(selector)[:5]:
-                if counted := _COUNT.search(element.text()):
-                    return int(counted[1])
+            for element in root.select(selector)[:_MAX_COUNTS]:
+                place = element.attribute("href").partition("#")[0]
+                counted = _COUNT.search(element.text())
+                if counted is not None and (not place or absolute(place, address) == address):
+                    return int(counted[1] or counted[2])
         return None
 
     def _asks_password(self, root: PageElement) -> bool:

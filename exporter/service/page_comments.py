@@ -14,7 +14,7 @@ from typing import Any, Final
 from exporter.html.links import absolute
 from exporter.html.selection import PageElement
 from exporter.service.page_dates import read_page_date
-from exporter.service.page_facts import PageFacts
+from exporter.service.page_facts import StatedFacts
 from exporter.service.page_rules import PageRules, PageSelectors
 
 MAX_COMMENTS: Final = 20_000
@@ -44,7 +44,7 @@ _FORMS: Final = (
 
 
 def read_comments(
-    root: PageElement, facts: PageFacts, rules: PageRules | None, post_id: str, address: str, timezone: tzinfo
+    root: PageElement, facts: StatedFacts, rules: PageRules | None, post_id: str, address: str, timezone: tzinfo
 ) -> list[dict[str, Any]]:
     """Return the comments on a page as records, in their order.
 
@@ -102,7 +102,7 @@ def _first(element: PageElement, selectors: tuple[str, ...]) -> PageElement | No
 
 
 def _anchor(element: PageElement) -> str:
-    """Return the number of a comment in its own anchor, or the whole anchor."""
+    """Return the number in a comment's anchor, or the whole anchor."""
     place = element.attribute("id")
     if not place:
         named = element.first("a[name]")

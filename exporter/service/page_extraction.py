@@ -1,4 +1,4 @@
-"""The main text of a page in no known form, by trafilatura, which the extra ``pages`` installs. Pure."""
+"""Find a page's main text with trafilatura, which the extra ``pages`` installs. Pure."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ _RDF_VALUE: Final = re.compile(r"\b(dc|rdf|trackback):([a-z]+)\s*=\s*(?:\"([^\"]
 
 
 @dataclass(slots=True)
-class PageFacts:
-    """What a page states outside its text; empty texts for facts that it does not state.
+class StatedFacts:
+    """The facts that a page states outside its text; an empty text for each missing fact.
 
     Attributes:
         posting: whether metadata calls the page a post.
@@ -47,7 +47,7 @@ class PageFacts:
     generator: str = ""
 
 
-def read_facts(root: PageElement, source: str, is_this: Any) -> PageFacts:
+def read_facts(root: PageElement, source: str, is_this: Any) -> StatedFacts:
     """Return the facts that a page states.
 
     Args:
@@ -64,7 +64,7 @@ def read_facts(root: PageElement, source: str, is_this: Any) -> PageFacts:
         return next((value for name in names for value in metas.get(name, ()) if value), "")
 
     link = root.first("link[rel=canonical]")
-    facts = PageFacts(
+    facts = StatedFacts(
         posting=first("og:type").lower() in {"article", "blog:article"},
         site=first("og:site_name"),
         published=first("article:published_time", "datepublished", "dc.date", "dcterms.created"),
@@ -124,7 +124,7 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
             todo.extend(each for name, each in found.items() if name in {"@graph", "mainEntity", "mainEntityOfPage"})
 
 
-def _add_posting(facts: PageFacts, posting: dict[str, Any]) -> None:
+def _add_posting(facts: StatedFacts, posting: dict[str, Any]) -> None:
     facts.posting = True
     facts.title = unescape(_said(posting.get("headline")) or _said(posting.get("name")))
     facts.published = _said(posting.get("datePublished")) or facts.published
@@ -141,7 +141,7 @@ def _add_posting(facts: PageFacts, posting: dict[str, Any]) -> None:
     facts.comments = [each for each in listed[:_MAX_OBJECTS] if isinstance(each, dict)]
 
 
-def _add_trackback(facts: PageFacts, source: str, is_this: Any) -> None:
+def _add_trackback(facts: StatedFacts, source: str, is_this: Any) -> None:
     """Add the RDF by which blogs announce where a post takes TrackBacks (TrackBack specification, discovery)."""
     for found in _RDF.finditer(source):
         values = {f"{each[1]}:{each[2]}": unescape(each[3] or each[4] or "") for each in _RDF_VALUE.finditer(found[1])}

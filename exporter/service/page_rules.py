@@ -1,4 +1,4 @@
-"""The forms of the pages of known blog services, as small rule files in ``rules/``. Pure.
+"""The pages' forms at known blog services, as small rule files in ``rules/``. Pure.
 
 A rule file says how a service builds the addresses of its posts and lists, and which CSS selectors find the parts of a
 post. Addresses in it are relative to the blog's home. All members but ``title`` and ``post`` are optional:
@@ -7,7 +7,7 @@ post. Addresses in it are relative to the blog's home. All members but ``title``
 - ``hosts``: hosts of its blogs; ``*.`` at the beginning matches any name.
 - ``depth``: the number of path segments that name a blog: 1 for ``HOST/USER/``.
 - ``generator``: a regular expression for ``<meta name="generator">``.
-- ``post``: a regular expression of a post's address, whose group is the post's id.
+- ``post``: a regular expression for the address, whose group is the post's id.
 - ``address``: the address of the post with ``{id}``.
 - ``lists``: list pages to begin with; ``list_pages``: a regular expression of further ones.
 - ``feeds``, ``sitemaps``: addresses to try.
@@ -105,7 +105,7 @@ def rules_named(name: str) -> PageRules:
     """Return the rules of a known service.
 
     Raises:
-        KeyError: there are none with this name.
+        KeyError: no rule file has this name.
     """
     import tomllib  # noqa: PLC0415 - only a run on public pages needs the files
     from importlib.resources import files  # noqa: PLC0415
@@ -117,12 +117,12 @@ def rules_named(name: str) -> PageRules:
 
 
 def rules_for_host(host: str) -> PageRules | None:
-    """Return the rules of the service that has a host, or ``None``."""
+    """Return the rules for a host, or ``None``."""
     return next((rules for rules in map(rules_named, NAMES) if rules.is_host(host)), None)
 
 
 def rules_for_generator(generator: str) -> PageRules | None:
-    """Return the rules of the service that names itself in a page, or ``None``."""
+    """Return the rules for a page's generator, or ``None``."""
     found = (rules for rules in map(rules_named, NAMES) if rules.generator is not None)
     return next((rules for rules in found if rules.generator and rules.generator.search(generator)), None)
 

@@ -1,4 +1,4 @@
-"""The text of a page, a feed or a sitemap from its bytes, in the encoding that it states or that its bytes fit. Pure.
+"""Decode pages, feeds and sitemaps, in the stated encoding or in one that fits the bytes. Pure.
 
 The order is that of the HTML Standard (section 13.2.3.2): a byte order mark, the header ``Content-Type``, the page's
 own statement. Many Japanese blogs state nothing or something wrong, so the encodings that they use are tried as well.
@@ -23,7 +23,7 @@ _LABELS: Final = {
     "iso-8859-1": "cp1252", "latin1": "cp1252", "us-ascii": "cp1252", "ascii": "cp1252", "utf8": "utf-8",
     "iso-2022-jp": "iso2022_jp_ext", "utf-16": "utf-16-le",
 }  # fmt: skip
-"""Names of the Encoding Standard, which differ from Python's or mean a wider set there."""
+"""The Encoding Standard's names that Python lacks or reads more strictly."""
 _NO_TEXTS: Final = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7"})
 """Python's codecs that no page is written in; the Encoding Standard refuses them."""
 _TRIED: Final = ("utf-8", "euc_jp", "cp932")
@@ -71,7 +71,7 @@ def _labels(body: bytes, content_type: str) -> Iterator[str]:
 
 
 def _known(label: str) -> str:
-    """Return Python's name of an encoding of texts; empty if there is none."""
+    """Return Python's name of an encoding of texts; empty for any other."""
     name = label.strip().lower()
     if name in _LABELS:
         return _LABELS[name]
@@ -94,7 +94,7 @@ def _decoded(body: bytes, encoding: str) -> PageText:
 
 
 def _with_extensions(error: UnicodeError) -> tuple[str, int]:
-    """Decode two bytes of the rows that NEC and IBM added to EUC-JP, such as ① and ㈱, which Python's codec lacks.
+    """Decode two bytes in rows that NEC and IBM added, such as ① and ㈱; Python's EUC-JP lacks them.
 
     Rows and cells are the same as in Shift_JIS (JIS X 0208, annex 1), whose codec has the additions.
     """

@@ -4,7 +4,7 @@ A record is what :mod:`exporter.service.page_article` reads on a page, with the 
 The page itself is kept as a compressed asset when its record is new or changed. So side bars that change every day make
 no version, and nothing that a reading leaves out is lost.
 
-One object serves one run: what it learns from the list (robots.txt, the texts of feeds) it uses for the posts.
+One object serves one run: the list finds robots.txt and the feeds' texts, and the posts use them.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 _NAME: Final = "public-site"
 _TIMEZONE: Final = "JST"
 _RATE: Final = "2"
-"""Requests per second. A page costs a service far more than a record of an API, and nobody agreed to a rate."""
+"""Requests per second. A page costs a service far more than an API's record, and no document permits a rate."""
 _CONCURRENCY: Final = "2"
 _NOT_MODIFIED: Final = 304
 
 
 @dataclass(frozen=True, slots=True)
-class SiteOptions:
+class PublicOptions:
     """The settings for reading a public blog.
 
     Attributes:
@@ -99,22 +99,22 @@ class PublicSite(StatedService):
 
     name = _NAME
     capabilities = Capabilities(totals=False, validators=True, user=False, linked_lists=True, comments_in_entries=True)
-    own_settings: ClassVar = settings_in(SiteOptions)
+    own_settings: ClassVar = settings_in(PublicOptions)
     own_options = ("page_rules", "obey_robots", "list_pages")
     defaults: ClassVar = {"timezone": _TIMEZONE, "rate": _RATE, "concurrency": _CONCURRENCY}
     bodies: ClassVar = {Kind.ENTRIES: ("body", "more"), Kind.COMMENTS: ("text",)}
 
     def __init__(
-        self, options: SiteOptions | None = None, *, base_url: str | None = None, timezone: tzinfo | None = None
+        self, options: PublicOptions | None = None, *, base_url: str | None = None, timezone: tzinfo | None = None
     ) -> None:
-        self._options = options or SiteOptions()
+        self._options = options or PublicOptions()
         self._base_url = base_url
         self.timezone = timezone or zone(_TIMEZONE)
 
     @classmethod
     def of(cls, settings: Values) -> Self:
         """Return the service with the user's settings."""
-        options = SiteOptions(**{name: settings.get(name) for name in SiteOptions.__slots__})
+        options = PublicOptions(**{name: settings.get(name) for name in PublicOptions.__slots__})
         return cls(options, base_url=settings.get("base_url"), timezone=settings.get("timezone"))
 
     @classmethod
@@ -188,7 +188,7 @@ class PublicSite(StatedService):
         return None
 
     def title(self, kind: Kind, raw: Raw) -> str:
-        """Return the title of a post, or the name of a comment's writer."""
+        """Return a post's title, or the name of a comment's writer."""
         return _text(raw, "name" if kind is Kind.COMMENTS else "title")
 
     def post(self, raw: Raw | None, item: Raw | None = None) -> Post:
@@ -196,6 +196,7 @@ class PublicSite(StatedService):
         found: Raw = raw if raw is not None else {}
         names = [each for each in _list(found, "categories") if isinstance(each, str) and each]
         status = _text(found, "status")
+        audience = Audience(status) if status in set(Audience) else None
         return Post(
             id=self.key(Kind.ENTRIES, found) or self.key(Kind.ENTRY_LIST, item) or "",
             title=_text(found, "title"),
@@ -211,8 +212,8 @@ class PublicSite(StatedService):
             permalink=_text(found, "url") or _text(item or {}, "url"),
             excerpt=_text(found, "excerpt"),
             kind=PostKind.PAGE if found.get("kind") == PostKind.PAGE else PostKind.POST,
-            audience=Audience(status) if status in set(Audience) else None,
-            private=None,
+            audience=audience,
+            private=None if audience is None else audience is not Audience.PUBLIC,
             featured=_text(found, "featured"),
             facts={"how": how} if (how := _text(found, "how")) else {},
             raw=found,
@@ -257,7 +258,7 @@ class PublicSite(StatedService):
 
 
 def _slug(address: str) -> str:
-    """Return the last part of an address, without an extension."""
+    """Return an address's last part, without an extension."""
     path = address.partition("://")[2].partition("?")[0].partition("#")[0].rstrip("/")
     name = path.rpartition("/")[2] if "/" in path else ""
     return name.rpartition(".")[0] if name.endswith((".html", ".htm", ".php")) else name

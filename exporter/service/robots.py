@@ -1,4 +1,4 @@
-"""What a site permits a program to request: robots.txt (RFC 9309). Pure.
+"""Read robots.txt, which says which pages a program may request (RFC 9309). Pure.
 
 The standard library's parser knows no wildcards and takes the first fitting line; RFC 9309 takes the longest. Protego,
 of Scrapy, does as the RFC says.

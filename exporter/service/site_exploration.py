@@ -78,7 +78,7 @@ def _lacks(rules: PageRules | None, *, counted: int) -> Iterator[str]:
 
 
 def _folder(path: str, rules: PageRules | None, root: PageElement) -> str:
-    """Return the path of the blog's home, also if the address is that of a post."""
+    """Return the home's path, also for a post's address."""
     segments = [each for each in path.split("/") if each]
     if rules is not None:
         kept = segments[: rules.depth]

@@ -29,13 +29,13 @@ MAX_FEED_PAGES: Final = 1_000
 MAX_SITEMAPS: Final = 2_000
 MAX_LIST_PAGES: Final = 3_000
 MAX_BARREN_PAGES: Final = 10
-"""List pages in a row without a new post, after which the others are expected to repeat them too."""
+"""List pages in a row without a new post. After them, no other list page is expected to have one."""
 _MAX_FEED_BYTES: Final = 16 * 1024 * 1024
 _MAX_NOTES: Final = 50
 _NAMED: Final = 3
 _SHOWN_CHARACTERS: Final = 200
 _PAGED_FEED_ITEMS: Final = 10
-"""Items of a full page of a feed of WordPress, whose default is 10."""
+"""Items on a full feed page; WordPress' default is 10."""
 _FEED_TYPES: Final = ("application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml")
 _ACCEPT: Final = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 _OF_COMMENTS: Final = re.compile(r"comment|コメント", re.IGNORECASE)
@@ -98,7 +98,7 @@ def page_request(path: str, headers: Iterable[tuple[str, str]] = ()) -> Request:
 
 
 def feed_links(home: PageElement) -> list[str]:
-    """Return the addresses of the feeds that a page states, as written, without those of comments."""
+    """Return the feeds' addresses that a page states, as written, without comment feeds."""
     return [
         each.attribute("href")
         for each in home.select("link[rel~=alternate]")
@@ -108,7 +108,7 @@ def feed_links(home: PageElement) -> list[str]:
 
 
 class SiteList:
-    """The paginator of the list; a cursor is a word for the kind of the page, and its path."""
+    """Reads the list page by page; a cursor is a word for the page's kind, and its path."""
 
     def __init__(self, paths: SitePaths, options: ListOptions, reading: SiteReading) -> None:
         self._paths = paths
@@ -421,7 +421,7 @@ class SiteList:
         return Page(items)
 
     def _follow_feed(self, feed: Feed, path: str, *, new: int, known: int) -> None:
-        """Ask for the next page of a feed, unless this one brought nothing that sitemaps do not have."""
+        """Request a feed's next page, unless this one has only posts that sitemaps have."""
         if feed.complete:
             self._whole_feed = True
         elif feed.next and (new or self._feeds_read == 1):

@@ -1,4 +1,4 @@
-"""Read the page of a post as a record, its comments, and how sure the reading is. Pure."""
+"""Read a post's page as a record with its comments, and state how sure the reading is. Pure."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PageReader:
     """Reads the posts of one run.
 
     Attributes:
-        reading: what the list has learned.
+        reading: the robots.txt, feeds and notes that the list found.
         timezone: of dates without an offset.
     """
 

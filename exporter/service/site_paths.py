@@ -1,6 +1,6 @@
-"""The addresses of one blog: which are its own, which are posts, and the id of a post in its address. Pure.
+"""Tell a blog's own addresses and posts from others, and read a post's id in its address. Pure.
 
-An id is made of the address alone, so the same post keeps it, and the address of a gone post can still be requested.
+An id comes from the address alone. So a post keeps it, and a gone post can still be requested.
 """
 
 from __future__ import annotations

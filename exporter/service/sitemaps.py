@@ -50,7 +50,7 @@ def read_sitemap(body: bytes, content_type: str = "") -> Sitemap:
     """Return the sitemap in an answer.
 
     Raises:
-        NoSitemap: it is none, or it is not safe to read.
+        NoSitemap: the answer is no sitemap, or it is not safe to read.
     """
     problem = ""
     if body.startswith(_GZIP):

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from exporter.html.selection import parse_page
 from exporter.html.text import plain_text
 from exporter.model.exchange import Response
 from exporter.model.records import Audience
 from exporter.service.interface import EntryAnswer
 from exporter.service.page_rules import NAMES, read_rules, rules_for_generator, rules_for_host, rules_named
-from exporter.service.public_site import PublicSite, SiteOptions
+from exporter.service.public_site import PublicOptions, PublicSite
 
 PAGES = Path(__file__).parent / "pages"
 TEXT = (
@@ -39,7 +40,7 @@ BLOGS = {
 
 def read(name: str, rules: str = "auto") -> EntryAnswer:
     blog_id, post_id, origin = BLOGS[name]
-    service = PublicSite(SiteOptions(page_rules=rules), base_url=origin)
+    service = PublicSite(PublicOptions(page_rules=rules), base_url=origin)
     body = (PAGES / f"{name}.html").read_bytes()
     if rules == "none" and name in NAMES:
         found = rules_named(name).place_of(post_id)
@@ -168,3 +169,49 @@ def test_a_service_is_known_by_its_generator() -> None:
 def test_wrong_rules_are_refused(table: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="wrong members"):
         read_rules("x", table)
+
+
+def test_the_comments_of_other_posts_in_a_side_bar_are_not_missed() -> None:
+    body = (PAGES / "fc2.html").read_bytes().decode("euc_jp")
+    body = body.replace('class="comment_count">CM(2)', 'class="x">')
+    other = '<a href="http://taro.blog12.fc2.com/blog-entry-41.html#cm9">花子 (12/31) (9)</a>'
+    service = PublicSite(PublicOptions(page_rules="fc2"), base_url="http://taro.blog12.fc2.com")
+
+    def shortage(more: str) -> str:
+        page = body.replace("</body>", f"{more}</body>").encode("euc_jp")
+        call = service.entry_call("taro.blog12.fc2.com", "42")
+        return call.parse(Response(200, {"content-type": "text/html"}, page)).shortage
+
+    assert shortage(other) == ""
+    assert "states 3 comments and shows 2" in shortage('<a href="#cm1">コメント:3</a>')
+
+
+def test_a_page_in_no_known_form_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    blog_id, post_id, origin = BLOGS["unknown"]
+    response = Response(200, {"content-type": "text/html"}, (PAGES / "unknown.html").read_bytes())
+
+    def read_with_notes() -> tuple[str, str]:
+        service = PublicSite(base_url=origin)
+        data = service.entry_call(blog_id, post_id).parse(response).data
+        assert data is not None
+        assert data["confidence"] == "low"
+        (note,) = service.notes
+        return data["how"], note
+
+    how, note = read_with_notes()
+    assert how == "extracted"
+    assert post_id in note
+    monkeypatch.setattr("exporter.service.site_pages.extraction", lambda: None)
+    how, note = read_with_notes()
+    assert how == "guessed"
+    assert "blog-exporter[pages]" in note
+
+
+def test_elements_inside_one_another_are_left_out_once() -> None:
+    page = parse_page(
+        "<div id=b><p>a</p><div class=ad>x<div class=ad>y<form class=f>z</form></div></div><p>b</p></div>" * 50
+    )
+    (first, *_) = page.select("#b")
+    for _ in range(20):
+        assert first.inner_html_without((".ad", ".f", ":::", ".none")) == "<p>a</p><p>b</p>"
+    assert "x<div" in first.inner_html
