@@ -460,7 +460,7 @@ def test_long_and_odd_terms_break_no_format(form: str) -> None:
     made = made_of(form, blog)
     assert made.document["out"]["entries"] == 2
     rows = [row["ids"] for row in made.document["changed"] if "parents of its categories" in row["what"]]
-    assert ["2"] in rows or ["1", "2"] in rows
+    assert any({"2"} <= set(ids) for ids in rows)
     for name in made.files:
         assert all(len(part.encode()) <= 220 for part in name.split("/"))
     if form in {"wxr", "atom", "blogger-atom"}:
