@@ -89,11 +89,19 @@ class _Row(NamedTuple):
 
 
 class PostComment(NamedTuple):
-    """A comment, whether it may be shown, and a time that is unique in the export."""
+    """A comment as exports write it.
+
+    Attributes:
+        comment: the comment.
+        visible: whether it may be shown.
+        when: a time that is unique in the export.
+        parent: the id of the comment that it answers; empty if that is not exported.
+    """
 
     comment: Comment
     visible: bool
     when: datetime
+    parent: str = ""
 
 
 class ThreadedPostComment(NamedTuple):
@@ -173,7 +181,7 @@ def comment_record(post: ExportPost, found: PostComment) -> dict[str, Any]:
         "text": comment.text,
         "url": commenter_link(comment.url),
         "visible": found.visible,
-        "parent": comment.parent if comment.parent in {each.comment.id for each in post.comments} else None,
+        "parent": found.parent or None,
         "kind": str(comment.kind),
         "comment_status": None if comment.status is None else str(comment.status),
         "by_owner": comment.by_owner,
@@ -277,11 +285,11 @@ class Posts:
         for kind, part, record_id, times in _parts(post, comments=comments != 0):
             if part not in self.holds:
                 self.report.changed(kind, Cause(Reason.NOT_HELD, part), record_id, times)
-        written = (
-            {found.comment.id for found in post.comments} if comments != 0 and Part.THREADS in self.holds else set()
-        )
-        for found in post.comments if written else ():
-            if found.comment.parent and found.comment.parent not in written:
+        is_cut = any(len(category.parents) > _MAX_PARENTS for category in post.record.categories)
+        if is_cut and Part.PARENTS in self.holds:
+            self.report.changed("entries", Cause(Reason.NOT_HELD, Part.PARENTS), post.id)
+        for found in post.comments if comments != 0 and Part.THREADS in self.holds else ():
+            if found.comment.parent != found.parent:
                 self.report.changed("comments", Reason.ANSWERED_LEFT_OUT, found.comment.id)
 
     def post(self, entry_id: str) -> ExportPost:
@@ -405,6 +413,9 @@ class Posts:
             comment = self._service.comment(self.records.load(Kind.COMMENTS, comment_id) or {})
             is_visible = self._visibility.why_hidden(comment_id, comment) is None
             found.append(PostComment(comment, is_visible, datetime.fromtimestamp(second, self._service.timezone)))
+        if any(each.comment.parent for each in found):
+            ids = {each.comment.id for each in found}
+            found = [each._replace(parent=each.comment.parent if each.comment.parent in ids else "") for each in found]
         return tuple(found)
 
     def _read(self, entry_id: str, raw: Raw) -> Post:

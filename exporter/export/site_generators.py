@@ -162,7 +162,7 @@ class PageWriter:
             cover = visible_xml(post.record.featured).text if picture is None else self._media.new_address(picture)
             if picture is not None and self.way is not None:
                 cover, held = f"{self.way}{picture.name}", picture.name
-        summary = collapse(visible_xml(rough_text(post.record.excerpt)).text)
+        summary = collapse(visible_xml(rough_text(post.record.excerpt)).text) if post.record.excerpt else ""
         author = visible_xml(post.author).text
         return FrontFacts(categories, tags, author, summary, cover, held, self._aliases(post))
 

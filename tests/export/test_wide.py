@@ -459,6 +459,8 @@ def test_long_and_odd_terms_break_no_format(form: str) -> None:
         previous = str(number)
     made = made_of(form, blog)
     assert made.document["out"]["entries"] == 2
+    rows = [row["ids"] for row in made.document["changed"] if "parents of its categories" in row["what"]]
+    assert any({"2"} <= set(ids) for ids in rows)
     for name in made.files:
         assert all(len(part.encode()) <= 220 for part in name.split("/"))
     if form in {"wxr", "atom", "blogger-atom"}:

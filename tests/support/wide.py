@@ -181,10 +181,9 @@ def wide_blog() -> WideBlog:
     for status in ("pending", "hidden", "spam"):
         made.said(status, "umi-no-hi", status=status, name=f"zqsecretqz{status}", text=f"zqsecretqz {status}",
                   email=f"zqsecretqz-{status}@mail.example")  # fmt: skip
-    for status in ("private", "draft", "members", "password", None):
-        name = status or "unknown"
+    for name in ("private", "draft", "members", "password", "unknown"):
         made.post(
-            name, status=status, title=f"zqsecretqz {name}", body=f"<p>zqsecretqz {name}</p>", slug=f"zqsecretqz-{name}",
+            name, status=None if name == "unknown" else name, title=f"zqsecretqz {name}", body=f"<p>zqsecretqz {name}</p>", slug=f"zqsecretqz-{name}",
             categories=[{"name": f"zqsecretqz {name}"}], tags=[f"zqsecretqz-{name}"], author=f"zqsecretqz {name}",
             permalink=f"{HOST}/zqsecretqz/{name}", excerpt=f"zqsecretqz {name}", featured=f"{FILES}/zqsecretqz.png",
         )  # fmt: skip
