@@ -188,16 +188,15 @@ class FileIndex:
 
     def _add_featured(self) -> None:
         """Add the addresses of their pictures to the entries that name one."""
-        for owner, wanted in self._database.execute("SELECT * FROM wanted"):
-            entry, file = self.record(Kind.ENTRIES, owner), self.record(Kind.FILES, wanted)
-            if entry is None or file is None:
+        for entry, file in self._database.execute("SELECT entry, file FROM wanted"):
+            shown, wanted = self.record(Kind.ENTRIES, entry), self.record(Kind.FILES, file)
+            if shown is None or wanted is None:
                 continue
             url = self.service.upload(lossless_json.loads(wanted)).url
             if url:
                 data = lossless_json.dumps({**lossless_json.loads(shown), "featured": url})
                 self._database.execute(
-                    "UPDATE records SET data = ? WHERE kind = ? AND id = ?",
-                    (lossless_json.dumps({**lossless_json.loads(entry), "featured": url}), str(Kind.ENTRIES), owner),
+                    "UPDATE records SET data = ? WHERE kind = ? AND id = ?", (data, str(Kind.ENTRIES), entry)
                 )
 
     def _store(self, found: FoundRecord, *, repeats: bool) -> tuple[str, bool]:
