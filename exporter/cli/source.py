@@ -157,7 +157,7 @@ def _of_address(address: str, options: Mapping[str, Any], archive: Path | None, 
         raise UsageError(nothing_at(ways, service))
     given = {name: value for name, value in options.items() if value is not None}
     chosen = {**options, "base_url": way.base_url, "service": way.service, **way.settings, **given}
-    root = archive or Path(way.blog_id)
+    root = archive or Path(way.blog_id.replace("/", "-"))
     if _is_archive(root):
         return NamedSource(find_target(str(root), chosen, **how), chosen, ways=ways)
     target = find_target(way.blog_id, chosen, archive=root, **how)
