@@ -23,6 +23,8 @@ _EUC_ESCAPE: Final = "exporter.euc"
 _HIGH: Final = bytes(range(0x80, 0x100))
 _NEVER_EUC: Final = bytes([*range(0x80, 0x8E), *range(0x90, 0xA1), 0xFF])
 _ALONE: Final = re.compile(rb"(?<![\x80-\xff])[\x80-\xff](?![\x80-\xff])")
+_HALVES: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
+"""Halves of characters in a form of UTF-8 that old programs write for emoji (CESU-8)."""
 _LATIN_LETTERS: Final = bytes(range(0xC0, 0x100))
 _MARKED: Final = re.compile("[\udc80-\udcff]")
 _ISO_2022_JP: Final = (b"\x1b$B", b"\x1b$@", b"\x1b(J")
@@ -107,7 +109,7 @@ def find_encoding(pieces: Iterator[bytes]) -> Encoding:
             continue
         high += len(piece) - len(piece.translate(None, _HIGH))
         never_euc += len(piece) - len(piece.translate(None, _NEVER_EUC))
-        bad_utf8 += len(_MARKED.findall(utf8.decode(piece)))
+        bad_utf8 += len(_MARKED.findall(utf8.decode(piece))) - 3 * len(_HALVES.findall(piece))
         singles = b"".join(_ALONE.findall(piece))
         alone += len(singles)
         alone_letters += len(singles) - len(singles.translate(None, _LATIN_LETTERS))

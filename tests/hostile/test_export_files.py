@@ -162,7 +162,9 @@ def test_a_file(name: str, tmp_path: Path) -> None:
     assert "\x07" not in err
     assert code in case.codes, shown
     assert megabytes < MOST_MEGABYTES, f"{megabytes} MB"
-    assert sum(line.startswith("blog-exporter: error:") for line in err.splitlines()) == (code != SAVED), shown
+    failures = sum(line.startswith("blog-exporter: error:") for line in err.splitlines())
+    assert failures == (code not in {SAVED, PARTIAL}), shown
+    assert ("INCOMPLETE:" in err) == (code == PARTIAL), shown
     if case.entries is None and not (root / "archive.json").is_file():
         return
     archive = Archive.open(root)

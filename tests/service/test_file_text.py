@@ -72,6 +72,11 @@ def test_a_few_wrong_bytes_do_not_hide_the_encoding(codec: str) -> None:
     assert text.count("カモメ") >= 19
 
 
+def test_halves_of_characters_do_not_hide_utf8() -> None:
+    data = JAPANESE.encode() + "\ud83d\ude00".encode("utf-8", "surrogatepass") * 500
+    assert find_encoding(pieces(data)) == UTF_8
+
+
 def test_characters_that_windows_adds_to_euc_jp() -> None:
     assert decoded(JAPANESE.encode("euc_jp") + b"\xad\xa1\xad\xea\xfc\xe2") == f"{JAPANESE}①㈱髙"
 
