@@ -55,8 +55,8 @@ _VOID: Final = frozenset(
         "area base br col embed hr img input link meta param source track wbr",
     )
 )
-_MAX_NOTES: Final = 3
-"""The number of harmless faults that are named for each item."""
+_MAX_NOTES: Final = 1000
+"""Kinds of harmless faults in a file that are named."""
 _NAME_CHARACTERS: Final = 60
 _MAX_NAMES: Final = 10_000
 _ELEMENT_CHARACTERS: Final = 200
@@ -170,7 +170,7 @@ class WxrElements:
         self._item: Item | None = None
         self._size = 0
         self._passed_on = self._headed = self._full = False
-        self._notes = 0
+        self._harmless: dict[str, tuple[int, int]] = {}
 
     def read(self) -> Iterator[Found]:
         """Yield the content of the file in its order."""
@@ -186,6 +186,10 @@ class WxrElements:
                 found = self._fault(event)
             if found:
                 yield from found
+        # WordPress itself writes addresses with a bare ampersand, so each kind of harmless fault is named once.
+        for reason, (line, times) in self._harmless.items():
+            shown = reason if times == 1 else message("{reason} ({n:,} times)", reason=reason, n=times)
+            yield Misread(line, shown)
 
     def _start(self, event: Start) -> Iterable[Found]:
         frame = self._frames[-1] if self._frames else None
@@ -207,7 +211,7 @@ class WxrElements:
         before: Iterable[Found] = ()
         if name == "item":
             before = list(self._head())
-            self._item, self._passed_on, self._full, self._notes = Item(event.line, {}), False, False, 0
+            self._item, self._passed_on, self._full = Item(event.line, {}), False, False
         if name == "item" or (name == "wp:comment" and self._passed_on):
             self._size = 0
         if self._foreign and frame is not None:
@@ -359,9 +363,12 @@ class WxrElements:
                     fault.line, message("a CDATA section has no end; <{name}> ends at its end tag", name=name)
                 )
                 return
-        self._notes += 1
-        if fault.lost or self._notes <= _MAX_NOTES:
-            yield Misread(fault.line, fault.reason, fault.lost)
+        if fault.lost:
+            yield Misread(fault.line, fault.reason, lost=True)
+            return
+        line, times = self._harmless.get(fault.reason, (fault.line, 0))
+        if times or len(self._harmless) < _MAX_NOTES:
+            self._harmless[fault.reason] = line, times + 1
 
     def _behind(self, frame: _Frame, end: int) -> str:
         """Return the rest of a text from a position, with ``]]>`` where its CDATA sections ended."""

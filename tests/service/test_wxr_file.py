@@ -244,6 +244,15 @@ def test_elements_keep_attributes_order_repetitions_and_foreign_names() -> None:
     assert raw["wp:term_id"] == " 7 "
 
 
+def test_an_address_with_a_bare_ampersand_as_wordpress_writes_it_is_whole() -> None:
+    one = comment(1).replace("<wp:comment_author_url><![CDATA[]]>", "<wp:comment_author_url>http://a.example/?a=1&b=2")
+    found, misread = read(channel(item(1, extra=one * 3)))
+    assert {SERVICE.comment(each.raw).url for each in found if each.kind is Kind.COMMENTS} == {
+        "http://a.example/?a=1&b=2"
+    }
+    assert [(each.reason, each.lost) for each in misread] == [("an & that is not written as &amp; (3 times)", False)]
+
+
 def test_an_item_that_is_cut_before_its_number_has_the_number_of_its_guid() -> None:
     found, misread = read(channel(item(1), item(12)).partition("<wp:post_id>12")[0])
     assert [each.id for each in found if each.kind is Kind.ENTRIES] == ["1", "12"]
