@@ -206,7 +206,7 @@ class _Writer(ImportFile):
         yield from self._section("\n".join(head), comment_html(comment), "comments", comment.id, entry_id)
 
     def _notice(self, found: PostComment, entry_id: str) -> Iterator[str]:
-        """Yield a trackback or pingback, whose title has a field of its own."""
+        """Yield a trackback or pingback, whose title has a separate field."""
         comment = found.comment
         head = [
             "PING:",

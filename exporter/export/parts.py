@@ -34,7 +34,7 @@ class Part(StrEnum):
 
 
 EVERYTHING = frozenset(Part)
-"""For formats that keep records as they are, and for code that reports lost parts itself."""
+"""For formats that keep records unchanged, and for code that reports lost parts itself."""
 
 FOR_READERS = EVERYTHING - {Part.SCHEDULED, Part.MEMBERS, Part.PASSWORD, Part.EMAIL}
 """For formats that show everything that readers of a blog may see."""

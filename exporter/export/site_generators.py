@@ -59,8 +59,8 @@ class FrontFacts:
         categories: the names of its categories.
         tags: its tags.
         author: its writer; empty if unknown.
-        summary: the summary that its writer wrote, as text on one line; empty if there is none.
-        cover: the address of its featured picture; empty if there is none.
+        summary: the summary that its writer wrote, as text on one line; may be empty.
+        cover: the address of its featured picture; may be empty.
         cover_name: the file name of that picture; empty if the export does not have the file.
         aliases: the paths that it had in the old blog.
     """
