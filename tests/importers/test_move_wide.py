@@ -38,6 +38,13 @@ FIRST = "SELECT ID FROM wp_posts WHERE post_type = 'post' AND post_status = 'pub
 COMMENT = "SELECT comment_ID FROM wp_comments"
 
 
+async def leads(site: Site, path: str) -> str | None:
+    """Return the path to which an old address leads for visitors."""
+    async with open_home(site.url, Settings(allow_private_network=True)) as home:
+        found = await home.follow([f"https://old.example{path}"])
+    return next((target.removeprefix(site.url) for target in found.values()), None)
+
+
 async def compared(site: Site, source: Memory) -> Comparison:
     found: dict[str, Any] = {}
     for side in (Side.PUBLIC, Side.REST):
@@ -77,6 +84,8 @@ async def test_the_wide_blog_arrives(tool: Tool, installed: Path, tmp_path: Path
         assert {each.aspect for each in compare.unchecked} == {
             Aspect.COMMENTS, Aspect.AUTHOR, Aspect.CATEGORY, Aspect.TAGS,
         }  # fmt: skip
+        assert await leads(site, f"/?p={rows(site, FIRST)[0][0]}") == "/first/"
+        assert await leads(site, "/2020/01/nothing.html") == ""
         before = [rows(site, f"SELECT * FROM {table}") for table in TABLES]
         for side in (Side.PUBLIC, Side.REST):
             outcome = await move(site, source, tmp_path, side=side, **wide)
