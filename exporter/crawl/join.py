@@ -8,6 +8,7 @@ are added.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _KINDS: Final = (Kind.ENTRIES, Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES, Kind.USER)
 _MAX_NAMED: Final = 20
 _ONLY_SWEEP: Final = 1
+_PICTURE: Final = re.compile(r"<img\b[^>]*>", re.IGNORECASE)
 
 Facts = Iterator[tuple[str, ...]]
 """Keys of which each one identifies a record, the most certain first."""
@@ -300,7 +302,9 @@ def _minute(date: datetime) -> str:
 
 
 def _words(post: Post) -> str:
-    return _key(plain_text(f"{post.body} {post.more}"))
+    """Return the letters and digits of a text. Services write its marks, spaces and alternative texts differently."""
+    text = plain_text(_PICTURE.sub("", f"{post.body} {post.more}"))
+    return "".join(char for char in _key(text) if char.isalnum())
 
 
 def _key(text: str) -> str:

@@ -5,8 +5,9 @@ The ways are tried in this order; the first one that finds a text is used, and t
 1. ``rule:NAME``: the selectors of a known service (:mod:`exporter.service.page_rules`).
 2. ``h-entry``: microformats (h-entry, and its older form hAtom).
 3. ``schema.org``: microdata, or JSON-LD with an element that themes mark as the text.
-4. ``extracted``: the element with the most text, by trafilatura; the extra ``pages``.
-5. ``guessed``: the ``article`` or ``main`` element, else the whole page without its navigation.
+4. ``article``: the page's only ``article`` element, if it has a title and a date.
+5. ``extracted``: the element with the most text, by trafilatura; the extra ``pages``.
+6. ``guessed``: the ``article`` or ``main`` element, else the whole page without its navigation.
 """
 
 from __future__ import annotations
@@ -71,6 +72,15 @@ _MARKED: Final = PageSelectors(
     tags=("a[rel=tag]",),
 )  # fmt: skip
 """Names that themes use; with JSON-LD they are sure."""
+_ARTICLE: Final = PageSelectors(
+    post=("article",),
+    title=("h1", "h2"),
+    body=("article",),
+    date=("time[datetime]",),
+    category=_MARKED.category,
+    tags=_MARKED.tags,
+    drop=("h1", "nav", "header", "footer", "aside", "form", "script", "style", "time"),
+)
 _GUESSED: Final = PageSelectors(
     title=("h1", "h2"),
     body=("article", "main", "#content", ".content", "body"),
@@ -178,7 +188,18 @@ class ArticleReader:
             or self._part(root, _H_ATOM, "h-entry", high, single=True)
             or self._part(root, _MICRODATA, "schema.org", high, single=True)
             or (self._part(root, _MARKED, "schema.org", medium, single=True) if facts.posting else None)
+            or self._article(root)
         )
+
+    def _article(self, root: PageElement) -> PageArticle | None:
+        """Return the post in the page's only ``article`` (HTML Standard, section 4.3.2), if it has a title and date."""
+        if len(root.select("article")) != 1:
+            return None
+        for selectors in (_MARKED, _ARTICLE):
+            found = self._part(root, selectors, "article", Confidence.MEDIUM, single=True)
+            if found is not None and found.title and found.date and plain_text(found.body):
+                return found
+        return None
 
     def _part(
         self,
@@ -238,7 +259,8 @@ class ArticleReader:
 
     def _complete(self, found: PageArticle, root: PageElement, facts: StatedFacts, address: str) -> None:
         """Add the facts of metadata that the selectors did not find."""
-        found.title = found.title or facts.title
+        found.title = found.title or _heading(root, facts.title)
+        found.date = found.date or self._date(root, ("article time[datetime]", "main time[datetime]"))
         # A template may show only the day; metadata has the time.
         stated = self._stated(facts.published)
         if not found.date or (found.date[11:19] == "00:00:00" and stated[:10] == found.date[:10]):
@@ -271,6 +293,12 @@ class ArticleReader:
     def _asks_password(self, root: PageElement) -> bool:
         selectors = (*(self.rules.page.password if self.rules is not None else ()), *_H_ATOM.password)
         return root.first(*selectors) is not None
+
+
+def _heading(root: PageElement, title: str) -> str:
+    """Return the heading of a page, or its title if it has no single heading that begins the title."""
+    headings = [heading.text() for heading in root.select("h1")]
+    return headings[0] if len(headings) == 1 and headings[0] and title.startswith(headings[0]) else title
 
 
 def _bodies(root: PageElement, selectors: PageSelectors) -> list[PageElement]:
