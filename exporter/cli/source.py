@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from exporter.cli.target import BlogTarget, address_in, blog_id_in, find_target
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import either, listed, message, message_n, suggested
-from exporter.service.atompub import AtomPub
+from exporter.service.atompub.source import AtomPub
 from exporter.settings import read_config
 from exporter.text import printable
 

@@ -7,16 +7,16 @@ from functools import partial
 from typing import Any, Final
 
 from exporter.errors import UsageError
-from exporter.service.atompub import AtomPub
+from exporter.service.atompub.source import AtomPub
 from exporter.service.blog_v1 import BlogV1
 from exporter.service.export_file import ExportFile
 from exporter.service.interface import BlogService, FactBasis, KnownFact, Profile, Values
 from exporter.service.joined import JoinedService
-from exporter.service.movable_type import MovableType
-from exporter.service.public_site import PublicSite
+from exporter.service.movable_type.source import MovableType
+from exporter.service.public_site.source import PublicSite
 from exporter.service.stated import StatedService
-from exporter.service.wordpress_api import WordPressService
-from exporter.service.wxr_file import WxrFile
+from exporter.service.wordpress.source import WordPressService
+from exporter.service.wxr.source import WxrFile
 from exporter.setting_types import Setting, setting_text
 from exporter.text import printable
 

@@ -26,7 +26,7 @@ from exporter.model.kinds import Kind
 from exporter.model.records import Comment, Post
 from exporter.service.discovery import HomePage, WayIn
 from exporter.service.registry import service_of
-from exporter.service.wordpress_api import WordPressService
+from exporter.service.wordpress.source import WordPressService
 from exporter.settings import resolve
 from tests.importers.conftest import Tool
 from tests.importers.test_wordpress import installed

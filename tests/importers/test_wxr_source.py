@@ -16,7 +16,7 @@ from exporter.html.text import plain_text
 from exporter.html.wordpress_content import html
 from exporter.model.kinds import Kind
 from exporter.model.records import Audience, CommentKind, CommentStatus, PostKind
-from exporter.service.wxr_file import WxrFile
+from exporter.service.wxr.source import WxrFile
 from tests.importers.conftest import Tool
 from tests.importers.test_wordpress import installed  # noqa: F401 - a fixture
 from tests.source.wxr_backups import saved, state_of

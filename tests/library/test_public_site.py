@@ -18,7 +18,7 @@ from exporter.library.backup import Backup
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared, PostStatus
 from exporter.model.records import Audience
-from exporter.service.public_site import PublicSite
+from exporter.service.public_site.source import PublicSite
 from exporter.settings import Settings, resolve
 from tests.support.public_blog import PublicBlog, posts, serving
 

@@ -13,7 +13,7 @@ from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared, PostStatus
 from exporter.model.records import Audience, PostKind
-from exporter.service.atompub import AtomPub, AtomPubOptions
+from exporter.service.atompub.source import AtomPub, AtomPubOptions
 
 JST = timezone(timedelta(hours=9), "JST")
 SPACES = {"": "http://www.w3.org/2005/Atom", "app": "http://www.w3.org/2007/app"}

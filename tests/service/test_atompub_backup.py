@@ -20,7 +20,7 @@ from exporter.crawl.outcome import Outcome
 from exporter.errors import BlogGone, MassDisappearance, NotAuthorised, ServiceError, UsageError
 from exporter.model.kinds import Kind
 from exporter.model.records import Audience, PostKind
-from exporter.service.atompub import AtomPub
+from exporter.service.atompub.source import AtomPub
 from exporter.service.registry import service_of, way_of
 from exporter.settings import Settings, resolve
 from tests.support.atompub_server import (

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.model.exchange import Request, Response
-from exporter.service.atompub import AtomPub
+from exporter.service.atompub.source import AtomPub
 from exporter.service.discovery import HomePage, WayIn
 
 HATENA_PAGE = (

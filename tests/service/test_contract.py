@@ -15,12 +15,12 @@ from exporter.errors import ServiceError
 from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
-from exporter.service.atompub import AtomPub
+from exporter.service.atompub.source import AtomPub
 from exporter.service.blog_v1 import BlogV1
 from exporter.service.interface import BlogService, Page, PageFacts, Paginator
-from exporter.service.movable_type import MovableType
-from exporter.service.public_site import PublicSite
-from exporter.service.wordpress_api import WordPressService
+from exporter.service.movable_type.source import MovableType
+from exporter.service.public_site.source import PublicSite
+from exporter.service.wordpress.source import WordPressService
 from tests.service.tiny import TinyService
 from tests.support.json_texts import values
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.service.file_text import (
+from exporter.service.movable_type.text import (
     EUC_JP,
     ISO_2022_JP,
     LATIN,
@@ -82,7 +82,7 @@ def test_characters_that_windows_adds_to_euc_jp() -> None:
 
 
 def test_one_character_in_two_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exporter.service.file_text.PIECE_BYTES", 1)
+    monkeypatch.setattr("exporter.service.movable_type.text.PIECE_BYTES", 1)
     for codec, encoding in (("utf-8", UTF_8), ("euc_jp", EUC_JP), ("cp932", SHIFT_JIS), ("utf-16", UTF_16)):
         text = f"{JAPANESE}\r\n\r\rx\r"
         assert "".join(text_of(io.BytesIO(text.encode(codec)), encoding)) == f"{JAPANESE}\n\n\nx\n"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.service import xml_input
-from exporter.service.lenient_xml import End, Event, LenientXml, Markup, Start
-from exporter.service.xml_input import XmlFault
+from exporter.service.wxr import xml_input
+from exporter.service.wxr.lenient_xml import End, Event, LenientXml, Markup, Start
+from exporter.service.wxr.xml_input import XmlFault
 
 PIECES = (
     b"<", b"&", b">", b"]]>", b"<![CDATA[", b"<item>", b"</item>", b"</c>", b"<c>", b"\x00", b"\xff", b"\r", b"\n", b"]",

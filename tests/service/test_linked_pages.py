@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from exporter.service.atompub.linked_pages import MAX_BARREN_PAGES, MAX_CURSOR_CHARACTERS, LinkedPages
 from exporter.service.interface import Call, Page, PageFacts
-from exporter.service.linked_pages import MAX_BARREN_PAGES, MAX_CURSOR_CHARACTERS, LinkedPages
 
 
 def never(_: str) -> Call[Page]:

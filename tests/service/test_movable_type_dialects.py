@@ -12,8 +12,8 @@ from exporter.model.kinds import Kind
 from exporter.model.publication import Declared, PostStatus
 from exporter.model.records import Audience, Comment, CommentKind, CommentStatus, Post
 from exporter.service.export_file import FoundRecord, Misread
-from exporter.service.file_text import EUC_JP, SHIFT_JIS, UTF_8, Encoding, find_encoding
-from exporter.service.movable_type import MovableType
+from exporter.service.movable_type.source import MovableType
+from exporter.service.movable_type.text import EUC_JP, SHIFT_JIS, UTF_8, Encoding, find_encoding
 
 FOLDER = Path(__file__).parent / "movable_type"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.txt"))

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.model.kinds import Kind
-from exporter.service import movable_type_blocks, movable_type_file
 from exporter.service.export_file import FoundRecord, Misread
-from exporter.service.movable_type import MovableType
-from exporter.service.movable_type_blocks import blocks
+from exporter.service.movable_type import blocks as movable_type_blocks
+from exporter.service.movable_type import file as movable_type_file
+from exporter.service.movable_type.blocks import blocks
+from exporter.service.movable_type.source import MovableType
 
 HEAD = "AUTHOR: umi\nTITLE: {}\nSTATUS: Publish\nDATE: 03/0{}/2024 10:00:00\n"
 ENTRY = HEAD + "-----\nBODY:\n{}\n-----\n--------\n"
@@ -89,7 +90,7 @@ def test_an_example_of_the_format_inside_a_body_is_kept_whole() -> None:
 def test_line_ends_and_the_sizes_of_reads_change_nothing(
     ends: str, piece: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("exporter.service.file_text.PIECE_BYTES", piece)
+    monkeypatch.setattr("exporter.service.movable_type.text.PIECE_BYTES", piece)
     text = "".join(ENTRY.format("海", number, "あ\n-----\nい") for number in range(1, 4))
     assert parsed(text.replace("\n", ends)) == parsed(text)
     assert bodies(text) == ["あ\n-----\nい"] * 3
@@ -225,7 +226,7 @@ def test_a_comment_beyond_the_limit_is_cut_and_named(monkeypatch: pytest.MonkeyP
 
 def test_a_line_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(movable_type_blocks, "MAX_CHARACTERS", 1000)
-    monkeypatch.setattr("exporter.service.file_text.PIECE_BYTES", 64)
+    monkeypatch.setattr("exporter.service.movable_type.text.PIECE_BYTES", 64)
     text = HEAD.format("一", 1) + "-----\nBODY:\n" + "a" * 5000 + "\n-----\n--------\n" + ENTRY.format("二", 2, "c")
     assert [each.raw["TITLE"] for each in parsed(text)[0]] == ["一", "二"]
 

@@ -13,8 +13,8 @@ from exporter.html.text import plain_text
 from exporter.model.exchange import Response
 from exporter.model.records import Audience
 from exporter.service.interface import EntryAnswer
-from exporter.service.page_rules import NAMES, read_rules, rules_for_generator, rules_for_host, rules_named
-from exporter.service.public_site import PublicOptions, PublicSite
+from exporter.service.public_site.page_rules import NAMES, read_rules, rules_for_generator, rules_for_host, rules_named
+from exporter.service.public_site.source import PublicOptions, PublicSite
 
 PAGES = Path(__file__).parent / "pages"
 TEXT = (

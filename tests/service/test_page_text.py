@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.service.page_dates import read_page_date
-from exporter.service.page_text import decode_page
+from exporter.service.public_site.dates import read_page_date
+from exporter.service.public_site.text import decode_page
 from exporter.setting_types import zone
 
 JST = zone("JST")

@@ -8,7 +8,7 @@ import pytest
 
 from exporter.model.exchange import Response
 from exporter.service.discovery import MAX_REQUESTS, HomePage, WayIn
-from exporter.service.public_site import PublicSite
+from exporter.service.public_site.source import PublicSite
 
 
 def explore(url: str, html: str, answers: Mapping[str, str]) -> tuple[WayIn | None, list[str]]:

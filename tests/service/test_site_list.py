@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from exporter.errors import ServiceError
 from exporter.model.exchange import Response
 from exporter.service.interface import PageFacts
-from exporter.service.site_list import MAX_BARREN_PAGES, ListOptions, SiteList, SiteReading
-from exporter.service.site_paths import SitePaths, site_paths
+from exporter.service.public_site.paths import SitePaths, site_paths
+from exporter.service.public_site.post_list import MAX_BARREN_PAGES, ListOptions, SiteList, SiteReading
 
 ORIGIN = "https://b.example"
 Answers = Mapping[str, str | bytes | int]

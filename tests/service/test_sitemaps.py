@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.service.sitemaps import MAX_ADDRESSES, NoSitemap, Sitemap, read_sitemap
+from exporter.service.public_site.sitemaps import MAX_ADDRESSES, NoSitemap, Sitemap, read_sitemap
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
 

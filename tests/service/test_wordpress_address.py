@@ -9,7 +9,7 @@ import pytest
 
 from exporter.model.exchange import Request, Response
 from exporter.service.discovery import MAX_REQUESTS, HomePage, WayIn
-from exporter.service.wordpress_api import WordPressService
+from exporter.service.wordpress.source import WordPressService
 
 INDEX = {"name": "海 &amp; 空", "home": "https://sea.example/blog", "namespaces": ["oembed/1.0", "wp/v2"]}
 TOTALS = {"posts": "273", "pages": "12", "comments": "1204", "media": "80"}

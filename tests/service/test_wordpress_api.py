@@ -19,7 +19,7 @@ from exporter.http.retry import RetryPolicy
 from exporter.library.backup import OpenService, backup
 from exporter.model.kinds import Kind
 from exporter.model.records import Comment, Post
-from exporter.service.wordpress_api import WordPressService, prefix_of
+from exporter.service.wordpress.source import WordPressService, prefix_of
 from exporter.settings import resolve
 from exporter.wordpress import application_password
 from tests.service.wordpress_server import PASSWORD, USER, WordPress, sample, served

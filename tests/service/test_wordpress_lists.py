@@ -8,8 +8,8 @@ from typing import Any
 from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
 from exporter.service.interface import Page, PageFacts
-from exporter.service.wordpress_api import WordPressService
-from exporter.service.wordpress_lists import MAX_PAGES, ListsInTurn, told
+from exporter.service.wordpress.lists import MAX_PAGES, ListsInTurn, told
+from exporter.service.wordpress.source import WordPressService
 
 
 def facts(cursor: str | int, page: Page, new: int | None = None) -> PageFacts:

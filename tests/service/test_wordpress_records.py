@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from exporter.model.records import Audience
-from exporter.service.wordpress_api import WordPressService
+from exporter.service.wordpress.source import WordPressService
 from tests.support.json_texts import values
 
 SERVICE = WordPressService()

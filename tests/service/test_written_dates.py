@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.service.written_dates import read_date
+from exporter.service.movable_type.dates import read_date
 
 JAPAN = timezone(timedelta(hours=9))
 

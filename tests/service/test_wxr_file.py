@@ -15,8 +15,8 @@ from exporter.model.publication import Declared, PostStatus
 from exporter.model.records import Audience, Category, Comment, CommentKind, CommentStatus, Post, PostKind, Upload
 from exporter.service.export_file import FoundRecord, Misread
 from exporter.service.registry import EXPORT_FILES
-from exporter.service.wxr_elements import MAX_TEXT_CHARACTERS
-from exporter.service.wxr_file import WxrFile
+from exporter.service.wxr.elements import MAX_TEXT_CHARACTERS
+from exporter.service.wxr.source import WxrFile
 from tests.service.wxr_samples import AUTHORS, CATEGORIES, channel, comment, item, meta, picture, terms
 
 SERVICE = WxrFile()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.service.xml_documents import (
+from exporter.service.atompub.xml_documents import (
     MAX_DEPTH,
     NotXml,
     TooLargeXml,

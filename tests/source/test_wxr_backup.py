@@ -12,7 +12,7 @@ from exporter.archive.verify import verify
 from exporter.errors import MassDisappearance, ServiceError
 from exporter.model.kinds import Kind
 from exporter.model.records import Audience, PostKind
-from exporter.service.wxr_file import WxrFile
+from exporter.service.wxr.source import WxrFile
 from tests.service.wxr_samples import channel, comment, item, meta, picture, terms
 from tests.source.wxr_backups import saved, settings, state_of
 

@@ -11,7 +11,7 @@ from exporter.export.posts import ExportPost
 from exporter.html.text import collapse, plain_text
 from exporter.model.kinds import Kind
 from exporter.model.records import Audience, Category, CommentStatus
-from exporter.service.wxr_file import WxrFile
+from exporter.service.wxr.source import WxrFile
 from tests.importers.blogs import blog
 from tests.source.wxr_backups import saved, state_of
 

@@ -10,7 +10,7 @@ from exporter.archive.archive import Archive
 from exporter.http.engine import Engine
 from exporter.library.backup import Backup, OpenService, backup
 from exporter.model.kinds import Kind
-from exporter.service.wxr_file import WxrFile
+from exporter.service.wxr.source import WxrFile
 from exporter.settings import Settings, resolve
 from exporter.source.export_files import find_export_files
 from exporter.source.file_index import FileClient

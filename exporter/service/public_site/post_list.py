@@ -17,12 +17,12 @@ from exporter.html.tree import TooComplex
 from exporter.message import message, message_n, said
 from exporter.model.exchange import Request, Response
 from exporter.service.answers import refusal
-from exporter.service.feeds import Feed, FeedItem, NoFeed, read_feed
 from exporter.service.interface import Call, Cursor, Page, PageFacts
-from exporter.service.page_text import decode_page
-from exporter.service.robots import Robots, read_robots
-from exporter.service.site_paths import SitePaths
-from exporter.service.sitemaps import NoSitemap, read_sitemap
+from exporter.service.public_site.feeds import Feed, FeedItem, NoFeed, read_feed
+from exporter.service.public_site.paths import SitePaths
+from exporter.service.public_site.robots import Robots, read_robots
+from exporter.service.public_site.sitemaps import NoSitemap, read_sitemap
+from exporter.service.public_site.text import decode_page
 from exporter.text import printable
 
 MAX_FEED_PAGES: Final = 1_000

@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from exporter.html.links import absolute
-from exporter.service.page_rules import AUTO, NONE, PageRules, rules_for_host, rules_named
+from exporter.service.public_site.page_rules import AUTO, NONE, PageRules, rules_for_host, rules_named
 
 MAX_ID_CHARACTERS: Final = 900
 _TRACKING: Final = re.compile(r"(?:utm_[a-z]+|fbclid|gclid|yclid)=[^&]*&?", re.IGNORECASE)

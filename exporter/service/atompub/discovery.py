@@ -15,9 +15,9 @@ from urllib.parse import urljoin, urlsplit
 
 from exporter.message import message
 from exporter.model.exchange import Request, Response
-from exporter.service.atompub_profiles import HATENA, LIVEDOOR, NAME
+from exporter.service.atompub.profiles import HATENA, LIVEDOOR, NAME
+from exporter.service.atompub.xml_documents import NotXml, XmlElement, decoded, parsed
 from exporter.service.discovery import Exploration, HomePage, WayIn
-from exporter.service.xml_documents import NotXml, XmlElement, decoded, parsed
 from exporter.text import printable
 
 _HEAD_CHARACTERS: Final = 200_000

@@ -16,8 +16,8 @@ from typing import Any, BinaryIO, Final
 
 from exporter.message import message
 from exporter.service.export_file import Misread
-from exporter.service.lenient_xml import Cdata, End, LenientXml, Markup, Start
-from exporter.service.xml_input import XmlFault
+from exporter.service.wxr.lenient_xml import Cdata, End, LenientXml, Markup, Start
+from exporter.service.wxr.xml_input import XmlFault
 from exporter.text import printable
 
 MAX_TEXT_CHARACTERS: Final = 8 * 1024**2

@@ -1,7 +1,7 @@
 """WXR (WordPress eXtended RSS), the export file of WordPress, WordPress.com, note and Ameba Ownd. Pure.
 
 WordPress has no document for it; ``wp-admin/includes/export.php`` writes it, and its importer reads it. This follows
-both for the versions 1.0 to 1.2. :mod:`exporter.service.wxr_elements` describes the form of the records. Pages and
+both for the versions 1.0 to 1.2. :mod:`exporter.service.wxr.elements` describes the form of the records. Pages and
 custom types are entries; attachments are files. An entry with a custom type is private, as its type may be internal.
 """
 
@@ -36,7 +36,7 @@ from exporter.model.records import (
 )
 from exporter.service.export_file import ExportFile, FoundRecord, Misread
 from exporter.service.interface import Capabilities, Role, Values
-from exporter.service.wxr_elements import Channel, Item, LateComment, Members, WxrElements, all_of, text_of
+from exporter.service.wxr.elements import Channel, Item, LateComment, Members, WxrElements, all_of, text_of
 from exporter.setting_types import zone
 from exporter.text import printable
 

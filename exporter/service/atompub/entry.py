@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from exporter.message import message
 from exporter.model.records import Audience, Category, Post, PostKind, Problem, Raw, Upload
-from exporter.service.xml_documents import Document, NotXml, XmlElement, parsed_part
+from exporter.service.atompub.xml_documents import Document, NotXml, XmlElement, parsed_part
 
 ATOM: Final = "{http://www.w3.org/2005/Atom}"
 APP: Final = "{http://www.w3.org/2007/app}"

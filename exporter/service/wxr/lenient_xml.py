@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 from xml.parsers import expat
 
 from exporter.message import message
-from exporter.service.xml_input import PIECE_BYTES, XmlFault, XmlInput, hidden, shown
+from exporter.service.wxr.xml_input import PIECE_BYTES, XmlFault, XmlInput, hidden, shown
 from exporter.text import printable
 
 _MAX_TOKEN_BYTES: Final = 1024**2

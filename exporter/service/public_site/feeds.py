@@ -15,7 +15,7 @@ from lxml import etree
 
 from exporter.lossless_json import NotJson, dumps, loads
 from exporter.message import message
-from exporter.service.safe_xml import UnsafeXml, children, local, namespace, read_xml, text_of
+from exporter.service.public_site.safe_xml import UnsafeXml, children, local, namespace, read_xml, text_of
 
 MAX_ITEMS: Final = 20_000
 """Items of one feed that are read; feeds of whole blogs have some thousand."""

@@ -12,13 +12,13 @@ from exporter.html.tree import TooComplex
 from exporter.message import message
 from exporter.model.exchange import Request, Response
 from exporter.service.discovery import MAX_REQUESTS, Exploration, HomePage, WayIn
-from exporter.service.feeds import Feed, NoFeed, read_feed
-from exporter.service.page_rules import PageRules, rules_for_generator, rules_for_host
-from exporter.service.page_text import decode_page
-from exporter.service.robots import Robots, read_robots
-from exporter.service.site_list import USUAL_FEEDS, feed_links, page_request
-from exporter.service.site_paths import SitePaths
-from exporter.service.sitemaps import NoSitemap, read_sitemap
+from exporter.service.public_site.feeds import Feed, NoFeed, read_feed
+from exporter.service.public_site.page_rules import PageRules, rules_for_generator, rules_for_host
+from exporter.service.public_site.paths import SitePaths
+from exporter.service.public_site.post_list import USUAL_FEEDS, feed_links, page_request
+from exporter.service.public_site.robots import Robots, read_robots
+from exporter.service.public_site.sitemaps import NoSitemap, read_sitemap
+from exporter.service.public_site.text import decode_page
 
 RANK: Final = 30
 _OK: Final = 200

@@ -35,8 +35,8 @@ from exporter.service.interface import (
     Values,
     WrongRecord,
 )
-from exporter.service.wordpress_address import API, explore
-from exporter.service.wordpress_answers import (
+from exporter.service.wordpress.address import API, explore
+from exporter.service.wordpress.answers import (
     PAST_THE_END,
     code_of,
     read_answer,
@@ -44,8 +44,8 @@ from exporter.service.wordpress_answers import (
     read_record,
     stated_number,
 )
-from exporter.service.wordpress_lists import PAGE_RECORDS, ListsInTurn, told
-from exporter.service.wordpress_records import (
+from exporter.service.wordpress.lists import PAGE_RECORDS, ListsInTurn, told
+from exporter.service.wordpress.records import (
     BLOG_AUTHOR,
     CATEGORY_PATHS,
     REST_BASE,

@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import Final
 
 from exporter.message import message
-from exporter.service.page_text import decode_page
-from exporter.service.safe_xml import UnsafeXml, children, local, read_xml, text_of
+from exporter.service.public_site.safe_xml import UnsafeXml, children, local, read_xml, text_of
+from exporter.service.public_site.text import decode_page
 
 MAX_ADDRESSES: Final = 50_000
 """sitemaps.org permits no more in one sitemap or index."""

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from exporter.html.links import absolute
 from exporter.html.selection import PageElement
-from exporter.service.page_dates import read_page_date
-from exporter.service.page_facts import StatedFacts
-from exporter.service.page_rules import PageRules, PageSelectors
+from exporter.service.public_site.dates import read_page_date
+from exporter.service.public_site.facts import StatedFacts
+from exporter.service.public_site.page_rules import PageRules, PageSelectors
 
 MAX_COMMENTS: Final = 20_000
 _ID_CHARACTERS: Final = 80

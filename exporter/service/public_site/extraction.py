@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Final
 
-from exporter.service.page_article import Extract
+from exporter.service.public_site.article import Extract
 
 _LIBRARY: Final = "trafilatura"
 

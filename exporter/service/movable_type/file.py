@@ -14,8 +14,7 @@ from typing import Any, Final
 from exporter.message import message, message_n
 from exporter.model.kinds import Kind
 from exporter.service.export_file import FoundRecord, Misread
-from exporter.service.file_text import repaired
-from exporter.service.movable_type_blocks import (
+from exporter.service.movable_type.blocks import (
     COMMENT_FIELDS,
     COMMENTS,
     ENTRY,
@@ -35,7 +34,8 @@ from exporter.service.movable_type_blocks import (
     other_section,
     section_name,
 )
-from exporter.service.written_dates import read_date
+from exporter.service.movable_type.dates import read_date
+from exporter.service.movable_type.text import repaired
 
 STATUS: Final = "STATUS"
 TYPE: Final = "type"

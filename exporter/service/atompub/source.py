@@ -20,7 +20,7 @@ from exporter.model.exchange import Request, Response
 from exporter.model.kinds import Kind
 from exporter.model.records import Audience, Comment, Post, Raw, Upload, User
 from exporter.service.answers import message_text, refusal, require_success
-from exporter.service.atom_entry import (
+from exporter.service.atompub.entry import (
     APP,
     ATOM,
     EntryReading,
@@ -32,7 +32,9 @@ from exporter.service.atom_entry import (
     record,
     title_of,
 )
-from exporter.service.atompub_profiles import HATENA, LIVEDOOR, NAME
+from exporter.service.atompub.linked_pages import LinkedPages
+from exporter.service.atompub.profiles import HATENA, LIVEDOOR, NAME
+from exporter.service.atompub.xml_documents import Document, NotXml, TooLargeXml, XmlElement, decoded, parsed
 from exporter.service.discovery import Exploration, HomePage
 from exporter.service.interface import (
     Call,
@@ -45,9 +47,7 @@ from exporter.service.interface import (
     Values,
     WrongRecord,
 )
-from exporter.service.linked_pages import LinkedPages
 from exporter.service.stated import StatedService
-from exporter.service.xml_documents import Document, NotXml, TooLargeXml, XmlElement, decoded, parsed
 from exporter.setting_types import OneOf, WholeNumber, setting, settings_in, some_text, unset, zone
 from exporter.text import printable
 
@@ -97,7 +97,7 @@ class AtomPubOptions:
         atompub_skip: collections that are not read.
         atompub_text: ``lists`` if feeds hold whole entries, ``entries`` if each must be requested.
         atompub_list_limit: the number of entries of a feed that may be cut if it names no next page.
-        atompub_date: see :class:`~exporter.service.atom_entry.EntryReading`.
+        atompub_date: see :class:`~exporter.service.atompub.entry.EntryReading`.
         atompub_audience: the readers of all entries that are no drafts; no document states them.
     """
 
@@ -155,7 +155,7 @@ class AtomPub(StatedService):
     @classmethod
     def explore(cls, home: HomePage) -> Exploration | None:
         """Return an exploration that finds the service document of a blog."""
-        from exporter.service.atompub_discovery import explore  # noqa: PLC0415 - most runs explore nothing
+        from exporter.service.atompub.discovery import explore  # noqa: PLC0415 - most runs explore nothing
 
         return explore(home)
 

@@ -36,11 +36,11 @@ from exporter.model.records import (
     User,
 )
 from exporter.service.export_file import ExportFile, FoundRecord, Misread
-from exporter.service.file_text import encoding_of, find_encoding, repaired, text_of
 from exporter.service.interface import FlagSettings, Role, Values
-from exporter.service.movable_type_blocks import blocks, head_begins, is_blank, is_head
-from exporter.service.movable_type_file import TEXT, TYPE, last_text, read_entries
-from exporter.service.written_dates import WrittenDate, read_date
+from exporter.service.movable_type.blocks import blocks, head_begins, is_blank, is_head
+from exporter.service.movable_type.dates import WrittenDate, read_date
+from exporter.service.movable_type.file import TEXT, TYPE, last_text, read_entries
+from exporter.service.movable_type.text import encoding_of, find_encoding, repaired, text_of
 from exporter.setting_types import Setting, values, zone
 
 NO_STATUS: Final = "none"

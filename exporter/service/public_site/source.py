@@ -1,10 +1,8 @@
 """A blog at a public address: its list from sitemaps, feeds and list pages, its posts and comments from pages. Pure.
 
-A record is what :mod:`exporter.service.page_article` reads on a page, with the way and the confidence of the reading.
-The page itself is kept as a compressed asset when its record is new or changed. So side bars that change every day make
-no version, and nothing that a reading leaves out is lost.
-
-One object serves one run: the list finds robots.txt and the feeds' texts, and the posts use them.
+A record holds what :mod:`exporter.service.public_site.article` reads on a page, with the way and the confidence of the
+reading. The page itself is kept as a compressed asset when its record is new or changed. So side bars that change every
+day make no version, and nothing that a reading leaves out is lost.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ from exporter.message import message
 from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
 from exporter.model.records import Audience, Category, Comment, CommentStatus, Post, PostKind, Raw, Upload, User
-from exporter.service import page_rules
 from exporter.service.discovery import Exploration, HomePage
 from exporter.service.interface import (
     Call,
@@ -31,13 +28,14 @@ from exporter.service.interface import (
     Validators,
     Values,
 )
-from exporter.service.page_dates import read_page_date
+from exporter.service.public_site import page_rules
+from exporter.service.public_site.dates import read_page_date
 from exporter.service.stated import StatedService
 from exporter.setting_types import OneOf, WholeNumber, setting, settings_in, yes_or_no, zone
 
 if TYPE_CHECKING:
-    from exporter.service.site_pages import PageReader
-    from exporter.service.site_paths import SitePaths
+    from exporter.service.public_site.pages import PageReader
+    from exporter.service.public_site.paths import SitePaths
 
 
 _NAME: Final = "public-site"
@@ -120,7 +118,7 @@ class PublicSite(StatedService):
     @classmethod
     def explore(cls, home: HomePage) -> Exploration | None:
         """Return an exploration of feeds and sitemaps at an address."""
-        from exporter.service.site_exploration import explore  # noqa: PLC0415 - only a run needs the parsers
+        from exporter.service.public_site.exploration import explore  # noqa: PLC0415 - only a run needs the parsers
 
         return explore(_NAME, home)
 
@@ -145,7 +143,7 @@ class PublicSite(StatedService):
         """Return a paginator for the list of posts; comments are on their pages, and no list has the files."""
         if kind is not Kind.ENTRY_LIST:
             return NoList()
-        from exporter.service.site_list import ListOptions, SiteList  # noqa: PLC0415 - as above
+        from exporter.service.public_site.post_list import ListOptions, SiteList  # noqa: PLC0415 - as above
 
         options = self._options
         limits = ListOptions(options.obey_robots, options.list_pages, options.max_posts)
@@ -153,7 +151,7 @@ class PublicSite(StatedService):
 
     def entry_call(self, blog_id: str, entry_id: str, validators: Validators | None = None) -> Call[EntryAnswer]:
         """Return the request for the page of a post."""
-        from exporter.service.site_list import page_request  # noqa: PLC0415 - as above
+        from exporter.service.public_site.post_list import page_request  # noqa: PLC0415 - as above
 
         paths = self._paths(blog_id)
         path = paths.post_path(entry_id) or f"{paths.home}{entry_id}"
@@ -168,14 +166,14 @@ class PublicSite(StatedService):
         return Call(request, parse)
 
     def _paths(self, blog_id: str) -> SitePaths:
-        from exporter.service.site_paths import site_paths  # noqa: PLC0415 - as above
+        from exporter.service.public_site.paths import site_paths  # noqa: PLC0415 - as above
 
         return site_paths(blog_id, self._base_url, self._options.page_rules)
 
     @cached_property
     def _reader(self) -> PageReader:
-        from exporter.service.site_list import SiteReading  # noqa: PLC0415 - as above
-        from exporter.service.site_pages import PageReader  # noqa: PLC0415
+        from exporter.service.public_site.pages import PageReader  # noqa: PLC0415
+        from exporter.service.public_site.post_list import SiteReading  # noqa: PLC0415 - as above
 
         return PageReader(SiteReading(), self.timezone)
 

@@ -2,7 +2,7 @@
 
 The ways are tried in this order; the first one that finds a text is used, and the record names it:
 
-1. ``rule:NAME``: the selectors of a known service (:mod:`exporter.service.page_rules`).
+1. ``rule:NAME``: the selectors of a known service (:mod:`exporter.service.public_site.page_rules`).
 2. ``h-entry``: microformats (h-entry, and its older form hAtom).
 3. ``schema.org``: microdata, or JSON-LD with an element that themes mark as the text.
 4. ``article``: the page's only ``article`` element, if it has a title and a date.
@@ -23,9 +23,9 @@ from exporter.html.embedded import rewrite_addresses
 from exporter.html.links import absolute
 from exporter.html.selection import PageElement
 from exporter.html.text import plain_text
-from exporter.service.page_dates import read_page_date
-from exporter.service.page_facts import StatedFacts
-from exporter.service.page_rules import PageRules, PageSelectors
+from exporter.service.public_site.dates import read_page_date
+from exporter.service.public_site.facts import StatedFacts
+from exporter.service.public_site.page_rules import PageRules, PageSelectors
 
 _MAX_PARTS: Final = 200
 """Elements with a text of one post."""

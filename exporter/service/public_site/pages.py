@@ -16,16 +16,16 @@ from exporter.message import message, message_n, said
 from exporter.model.exchange import Request, Response
 from exporter.model.records import Audience, PostKind
 from exporter.service.answers import refusal
-from exporter.service.feeds import FeedItem
 from exporter.service.interface import EntryAnswer, Original, Refused, Validators, WrongRecord
-from exporter.service.page_article import ArticleReader, Confidence, PageArticle
-from exporter.service.page_comments import read_comments
-from exporter.service.page_dates import read_page_date
-from exporter.service.page_extraction import extraction
-from exporter.service.page_facts import read_facts
-from exporter.service.page_text import decode_page
-from exporter.service.site_list import SiteReading
-from exporter.service.site_paths import SitePaths
+from exporter.service.public_site.article import ArticleReader, Confidence, PageArticle
+from exporter.service.public_site.comments import read_comments
+from exporter.service.public_site.dates import read_page_date
+from exporter.service.public_site.extraction import extraction
+from exporter.service.public_site.facts import read_facts
+from exporter.service.public_site.feeds import FeedItem
+from exporter.service.public_site.paths import SitePaths
+from exporter.service.public_site.post_list import SiteReading
+from exporter.service.public_site.text import decode_page
 from exporter.text import printable
 
 _OK: Final = 200

@@ -1,0 +1,1 @@
+"""AtomPub: Hatena Blog and livedoor Blog."""

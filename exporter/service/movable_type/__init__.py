@@ -1,0 +1,1 @@
+"""Files in the import format of Movable Type, which most Japanese blog services hand out."""

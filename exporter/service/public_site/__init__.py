@@ -1,0 +1,1 @@
+"""A blog at a public address: feeds, sitemaps and pages."""

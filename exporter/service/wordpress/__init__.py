@@ -1,0 +1,1 @@
+"""A WordPress through its REST API."""

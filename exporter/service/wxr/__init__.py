@@ -1,0 +1,1 @@
+"""Export files of WordPress (WXR)."""
