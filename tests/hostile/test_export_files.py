@@ -118,7 +118,7 @@ CASES = {
     "10,000 second bodies": text(lambda: entry("-----\nBODY:\nx\n" * 10_000)),
     "10,000 words for sections": text(lambda: entry("-----\nNOTE:\nx\n" * 10_000)),
     "heads without bodies": text(lambda: (head() + "--------\n") * 1_000 + entry("x", 2, DATE="03/05/2024 10:00:00"), 2),
-    "cut inside a character": Case(lambda: TWO.encode()[:-30], 2),
+    "cut inside a character": Case(lambda: (TWO + entry("海" * 40, 3, DATE="03/06/2024 10:00:00")).encode()[:-60], 3),
     "two encodings": Case(lambda: (TWO * 20).encode() + entry("日本語の本文です", 3, DATE="03/06/2024 10:00:00").encode("cp932"), 3),
     "UTF-16": Case(lambda: TWO.encode("utf-16"), 2),
     "ISO-2022-JP": Case(lambda: TWO.encode("iso2022_jp"), 2),
