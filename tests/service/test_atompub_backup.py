@@ -356,7 +356,9 @@ async def test_media_link_entries_are_uploads(tmp_path: Path) -> None:
 
 async def test_check_finds_the_service_document_and_the_feed(tmp_path: Path, blog: AtomPubBlog) -> None:
     result = await check(blog.blog_id, settings(blog, atompub_skip="image,draft"), tmp_path / "archive")
-    assert [facts.problem for facts in result.operations] == [""] * 5
+    names = [(facts.name, facts.problem) for facts in result.operations]
+    requests = ("service", "feed", "feed", "service", "service", "entry")
+    assert names == [(f"atompub/{name}", "") for name in requests]
     assert result.exit_code == 0
     assert result.settings["atompub_skip"][0] == "draft,image"
 

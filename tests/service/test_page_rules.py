@@ -201,7 +201,7 @@ def test_a_page_in_no_known_form_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     how, note = read_with_notes()
     assert how == "extracted"
     assert post_id in note
-    monkeypatch.setattr("exporter.service.site_pages.extraction", lambda: None)
+    monkeypatch.setattr("exporter.service.public_site.pages.extraction", lambda: None)
     how, note = read_with_notes()
     assert how == "guessed"
     assert "blog-exporter[pages]" in note

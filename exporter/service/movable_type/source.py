@@ -56,6 +56,7 @@ _AUDIENCES: Final[Mapping[str, Audience]] = {
     **dict.fromkeys(("password", "protected", "パスワード"), Audience.PASSWORD),
 }
 """By Movable Type (``MT::Entry::status_int``), and words of its dialects; any other word counts as private."""
+_TYPES: Final = frozenset({"COMMENT", "PING"})
 _COMMENT_STATUSES: Final[Mapping[str, CommentStatus]] = {
     **dict.fromkeys(("", "publish", "published", "approved", "shown", "公開"), CommentStatus.SHOWN),
     **dict.fromkeys(("pending", "moderated", "hold", "承認待ち"), CommentStatus.PENDING),
@@ -248,7 +249,7 @@ class MovableType(ExportFile):
             problems=tuple(problems),
             email=last_text(raw, "EMAIL"),
             # Only comments of this format state that they are shown.
-            status=None if TYPE not in raw else CommentStatus.HIDDEN if hidden else status,
+            status=None if last_text(raw, TYPE) not in _TYPES else CommentStatus.HIDDEN if hidden else status,
             kind=CommentKind.TRACKBACK if ping else CommentKind.COMMENT,
         )
 
