@@ -3,7 +3,7 @@
 // was before; this takes back what came later, the newest first. Nothing here runs where no version was asked for, but
 // what offers to choose one.
 (function () {
-  const PRIVATE = 1, GONE = 2, DAMAGED = 4;
+  const PRIVATE = 1, GONE = 2, DAMAGED = 4, PAGE = 8;
   const RECENT = 30, PICTURES = 48;
   const asked = Number(new URLSearchParams(location.search).get("v")) || 0;
   if (asked) document.documentElement.dataset.past = "wait";
@@ -81,9 +81,9 @@
   }
 
   function entryOf(name, row, comments) {
-    const [date, title, category, flags, access, state] = row;
+    const [date, title, groups, flags, access, state] = row;
     const page = rewritten.has(name) && state ? `history/entry-${name}-v${state}.html` : `entry/${name}.html`;
-    return { name, date, title, category, flags, access, page, comments, year: date ? date.slice(0, 4) : "undated" };
+    return { name, date, title, categories: [groups].flat(), flags, access, page, comments, year: date ? date.slice(0, 4) : "undated" };
   }
 
   let listed;
@@ -103,7 +103,7 @@
       if (!before.has(name)) found.push(entryOf(name, row, counts.get(name)));
     }
     for (const [name, row] of before) if (row) found.push(entryOf(name, row, counts.get(name) || 0));
-    return found.sort(function (a, b) { return compare(b.date, a.date) || compare(Number(b.name), Number(a.name)); });
+    return found.filter(function (each) { return !(each.flags & PAGE); }).sort(function (a, b) { return compare(b.date, a.date) || compare(Number(b.name), Number(a.name)); });
   }
 
   function compare(a, b) {
@@ -164,7 +164,8 @@
   function badges(entry) {
     const found = [];
     if (entry.flags & PRIVATE) found.push(make("span", { class: "badge private", text: words.private }));
-    if (entry.access) found.push(make("span", { class: "badge", text: fill(words.access, entry.access) }));
+    const audience = words["audience_" + entry.access];
+    if (entry.access) found.push(make("span", { class: audience ? "badge private" : "badge", text: audience ?? fill(words.access, entry.access) }));
     if (entry.flags & GONE) found.push(make("span", { class: "badge gone", text: words.gone_word }));
     if (entry.flags & DAMAGED) found.push(make("span", { class: "badge", text: words.damaged_state }));
     return found;
@@ -286,7 +287,8 @@
   }
 
   function categories(entries) {
-    const found = [...grouped(entries, function (each) { return each.category; })].sort(function (a, b) { return b[1].length - a[1].length; });
+    const each = entries.flatMap(function (entry) { return entry.categories.map(function (category) { return { entry, category }; }); });
+    const found = [...grouped(each, function ({ category }) { return category; })].sort(function (a, b) { return b[1].length - a[1].length; });
     const tiles = found.map(function ([name, some]) {
       const tile = link(categoryPage(name));
       tile.append(make("strong", { lang: "ja", text: name || words.uncategorised }), make("small", { text: fill(words.count, some.length) }));
@@ -296,7 +298,7 @@
   }
 
   function ofCategory(entries, name) {
-    const found = entries.filter(function (each) { return each.category === name; });
+    const found = entries.filter(function (each) { return each.categories.includes(name); });
     const parts = [...grouped(found, function (each) { return each.year; })];
     return [
       header(name || words.uncategorised, fill(words.count, found.length), { lang: "ja" }),
@@ -396,7 +398,7 @@
     const entries = await listing();
     const place = entries.findIndex(function (each) { return each.name === name; });
     for (const old of main.querySelectorAll(".turn, .beside")) old.remove();
-    article.after(turn(`${words.previous} / ${words.next}`, entries[place + 1], entries[place - 1], [words.previous, words.next]));
+    if (place >= 0) article.after(turn(`${words.previous} / ${words.next}`, entries[place + 1], entries[place - 1], [words.previous, words.next]));
   }
 
   function turn(name, before, after, labels) {

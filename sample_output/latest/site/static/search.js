@@ -1,6 +1,6 @@
 "use strict";
 (function () {
-  const END = "\ue001", BEYOND = "\ue000", PAGE = 20, PRIVATE = 1, GONE = 2, KEPT_CHUNKS = 240, LATIN_PAIRS = 0xe100, SEVERAL = "_";
+  const END = "\ue001", BEYOND = "\ue000", PAGE = 20, PRIVATE = 1, GONE = 2, KEPT_CHUNKS = 240, MOST_NAMES = 300, LATIN_PAIRS = 0xe100, SEVERAL = "_";
   const HIRAGANA = 0x3041, KATAKANA = 0x30a1, KANA = 95, KANA_PAIRS = 0xe700, KANA_CODES = 0x1000, EVERY = 2 ** 30 - 1;
   const LATIN = "0123456789abcdefghijklmnopqrstuvwxyz";
   const LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
@@ -12,7 +12,12 @@
   const input = form.elements.q;
   const status = document.getElementById("status");
   const facets = document.getElementById("facets");
-  const [year, category, sort] = facets.querySelectorAll("select");
+  const [year, category, sort] = ["year", "category", "sort"].map(function (name) { return facets.querySelector(`[name=${name}]`); });
+  // The choices that only some blogs have: which of an entry's names each one is about, and the name of none.
+  const more = [["tag", "tags", "no_tag"], ["author", "authors", "no_author"], ["kind", "kinds", ""]].flatMap(function ([name, of, none]) {
+    const select = facets.querySelector(`[name=${name}]`);
+    return select ? [{ name, select, of, none }] : [];
+  });
   const exact = pane("results", "more"), similar = pane("similar-results", "similar-more");
   const chunks = new Map(), shards = new Map();
   let words = {}, index = null, run = 0, wanted = [], done = true, place = 0;
@@ -25,10 +30,15 @@
   async function textsOf(name) {
     if (chunks.has(name)) return chunks.get(name);
     const records = (await blogLoad("texts", name, "texts-" + name + ".js")).map(function (each) {
-      const [page, date, title, group, flags, text, comments] = each;
+      const [page, date, title, group, flags, text, comments, labels] = each;
+      const [groups, tags, author, kind, audience] = labels ?? [[group], [], "", "", ""];
       const parts = [text, title];
       for (const [, who, said] of comments) parts.push(said, who);
-      return { page, date, title, group, flags, text, comments, key: parts.map(fold).join(END) + END };
+      if (labels) parts.push([...groups, ...tags, author].join("\n"));
+      return {
+        page, date, title, flags, text, comments, groups, tags, audience, labelled: Boolean(labels),
+        authors: [author], kinds: [kind || "post"], key: parts.map(fold).join(END) + END,
+      };
     });
     if (chunks.size >= KEPT_CHUNKS) chunks.delete(chunks.keys().next().value);
     chunks.set(name, records);
@@ -203,7 +213,9 @@
       parts.forEach(function (part, at) {
         const count = hit.loosely && pattern ? (part.match(pattern) ?? []).length : part.split(key).length - 1;
         places += count;
-        if (count) best = Math.max(best, at === 1 ? TITLE_RANK : at ? COMMENT_RANK : TEXT_RANK);
+        // The labels of an entry come last, before the end of the key.
+        const own = !at || hit.record.labelled && at === parts.length - 2;
+        if (count) best = Math.max(best, at === 1 ? TITLE_RANK : own ? TEXT_RANK : COMMENT_RANK);
       });
       ranks += best;
     }
@@ -215,24 +227,32 @@
   }
 
   function inYear(hit) { return !year.value || yearOf(hit) === year.value; }
-  function inCategory(hit) { return !category.value || "=" + hit.record.group === category.value; }
+  function inCategory(hit) { return !category.value || hit.record.groups.includes(category.value.slice(1)); }
+  function namesOf(hit, { of }) { return hit.record[of].length ? hit.record[of] : [""]; }
+  /** Whether a hit fits all further choices but one. */
+  function fits(hit, but) {
+    return more.every(function (each) { return each === but || !each.select.value || namesOf(hit, each).includes(each.select.value.slice(1)); });
+  }
 
   /** The hits that were asked for, in their order. */
   function chosen(hits) {
     const best = sort.value === "best";
     return hits.filter(function (hit) {
       if (best) hit.score ??= score(hit);
-      return inYear(hit) && inCategory(hit);
+      return inYear(hit) && inCategory(hit) && fits(hit);
     }).sort(function (a, b) { return best && b.score - a.score || b.place - a.place; });
   }
 
-  function counted(select, names, label) {
+  function valueOf(name) { return "=" + name; }
+
+  function counted(select, hits, namesIn, label) {
+    const names = hits.flatMap(namesIn);
     const value = select.value;
     const counts = new Map(value ? [[value, 0]] : []);
     for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
     const rows = [...counts].sort(function (a, b) { return select === year ? (a[0] < b[0] ? 1 : -1) : b[1] - a[1]; });
-    select.replaceChildren(new Option(words.all + " (" + names.length + ")", ""));
-    for (const [name, number] of rows) select.append(new Option(label(name) + " (" + number + ")", name));
+    select.replaceChildren(new Option(words.all + " (" + hits.length + ")", ""));
+    for (const [name, number] of rows.filter(function ([name], at) { return at < MOST_NAMES || name === value; })) select.append(new Option(label(name) + " (" + number + ")", name));
     select.value = value;
   }
 
@@ -263,8 +283,15 @@
       status.append(" · ", link);
     }
     if (done) {
-      counted(year, all.filter(inCategory).map(yearOf), function (name) { return name === "-" ? words.undated : name; });
-      counted(category, all.filter(inYear).map(function (hit) { return "=" + hit.record.group; }), function (name) { return name.slice(1) || words.uncategorised; });
+      const fitting = all.filter(function (hit) { return fits(hit); });
+      counted(year, fitting.filter(inCategory), yearOf, function (name) { return name === "-" ? words.undated : name; });
+      counted(category, fitting.filter(inYear), function (hit) { return hit.record.groups.map(valueOf); }, function (name) { return name.slice(1) || words.uncategorised; });
+      for (const each of more) {
+        const hits = all.filter(function (hit) { return inYear(hit) && inCategory(hit) && fits(hit, each); });
+        counted(each.select, hits, function (hit) { return namesOf(hit, each).map(valueOf); }, function (name) {
+          return words["kind_" + (each.none ? "" : name.slice(1))] ?? (name.slice(1) || words[each.none] || "");
+        });
+      }
       exact.list.dataset.count = exact.hits.length;
       exact.list.dataset.similar = similar.hits.length;
     }
@@ -287,8 +314,9 @@
     when.textContent = record.date && DAY.format(new Date(record.date));
     when.dateTime = record.date;
     row.append(when, link);
-    if (record.group) row.append(labelled("category", record.group));
+    for (const group of record.groups.filter(Boolean).slice(0, 5)) row.append(labelled("category", group));
     if (record.flags & PRIVATE) row.append(labelled("badge private", words.private));
+    if (record.audience) row.append(labelled("badge private", words["audience_" + record.audience] ?? record.audience));
     if (record.flags & GONE) row.append(labelled("badge gone", words.gone));
     const speaks = function (...texts) {
       const key = texts.map(fold).join(END);
@@ -346,6 +374,7 @@
   function remember() {
     const asked = new URLSearchParams(location.search);
     const own = { q: typed(), year: year.value, category: category.value && category.value.slice(1), sort: sort.value };
+    for (const { name, select } of more) own[name] = select.value;
     for (const [name, value] of Object.entries(own)) {
       if (value || name === "category" && category.value) asked.set(name, value);
       else asked.delete(name);
@@ -362,6 +391,11 @@
     input.value = asked.get("q") ?? "";
     sort.value = asked.get("sort") ?? "";
     for (const [select, value] of [[year, asked.get("year") ?? ""], [category, asked.has("category") ? "=" + asked.get("category") : ""]]) {
+      select.append(new Option("", value));
+      select.value = value;
+    }
+    for (const { name, select } of more) {
+      const value = asked.get(name) ?? "";
       select.append(new Option("", value));
       select.value = value;
     }
@@ -406,6 +440,7 @@
     if (event.key !== "Escape" || event.isComposing || !input.value || document.querySelector("dialog[open]") || event.target.closest?.("select")) return;
     event.preventDefault();
     input.value = year.value = category.value = "";
+    for (const { select } of more) select.value = "";
     clearTimeout(timer);
     again();
     input.focus();
