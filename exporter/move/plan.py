@@ -52,8 +52,6 @@ _MAIL: Final = re.compile(
 )
 """The e-mail addresses that WordPress accepts for certain (``is_email``)."""
 
-Places = Mapping[str, str]
-"""New addresses, by the SHA-256 of a picture or the id of an entry."""
 Place = Callable[[str], str | None]
 
 

@@ -97,11 +97,6 @@ class ExportFiles:
         return whole.hexdigest()
 
 
-def is_export_path(path: Path) -> bool:
-    """Return whether a path names a file, or a folder that may hold export files."""
-    return path.is_file() or path.is_dir()
-
-
 def find_export_files(path: Path) -> ExportFiles:
     """Return the export files at a path.
 
