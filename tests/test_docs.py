@@ -65,7 +65,7 @@ def test_the_examples_of_the_library_run(
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(examples) == 7
+    assert len(examples) == 8
     blog = demo_blog()
     with DemoService(blog).run_in_thread() as service:
         namespace: dict[str, object] = {}

@@ -19,7 +19,6 @@ from itertools import islice
 from typing import Any, BinaryIO, ClassVar, Final, Self
 from urllib.parse import urlsplit
 
-from exporter.html.markup import from_markdown, paragraphs
 from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause, Declared, Hidden, PostStatus, Verdict
@@ -338,6 +337,8 @@ def _html(text: str, rule: str) -> str:
     rule = rule.lower()
     if rule in _AS_HTML or not text:
         return text
+    from exporter.html.markup import from_markdown, paragraphs  # noqa: PLC0415 - the registry imports this module
+
     if rule in _MARKDOWN:
         return from_markdown(text, smart=_MARKDOWN[rule])
     return paragraphs(text)

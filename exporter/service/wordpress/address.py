@@ -8,7 +8,6 @@ from html import unescape
 from typing import Any, Final
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
-from exporter.html.text import collapse, text_of
 from exporter.lossless_json import NotJson, loads
 from exporter.message import message
 from exporter.model.exchange import Request, Response
@@ -152,4 +151,8 @@ def _object(response: Response | None) -> Mapping[str, Any]:
 
 
 def _plain(value: Any) -> str:
-    return collapse(text_of(value)) if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    from exporter.html.text import collapse, text_of  # noqa: PLC0415 - the registry imports this module, and parsers take long to import
+
+    return collapse(text_of(value))

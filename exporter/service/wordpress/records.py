@@ -11,11 +11,9 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from html import unescape
 from typing import Any, ClassVar, Final
 from urllib.parse import unquote, urlsplit
 
-from exporter.html.text import collapse, text_of
 from exporter.message import message
 from exporter.model.kinds import Kind, key_of
 from exporter.model.records import (
@@ -272,7 +270,7 @@ def _parts(body: str) -> tuple[str, str, str]:
     opened, closed = _OPENED.search(before[-_MARK_CHARACTERS:]), _CLOSED.match(after)
     if opened is not None and closed is not None:
         before, after = before[: len(before) - len(opened[0])], after[closed.end() :]
-    return before.rstrip(), collapse(unescape(title)), after.lstrip()
+    return before.rstrip(), _plain(title), after.lstrip()
 
 
 def _excerpt(raw: Raw) -> str:
@@ -283,8 +281,8 @@ def _excerpt(raw: Raw) -> str:
     shown = _text(excerpt, "rendered").strip()
     if not shown or _CUT.search(shown[-_CUT_CHARACTERS:]):
         return ""
-    text = "".join(text_of(shown).split())
-    begin = "".join(text_of(_shown(raw, "content")[: 8 * len(shown) + 2000]).split())
+    text = "".join(_plain(shown).split())
+    begin = "".join(_plain(_shown(raw, "content")[: 8 * len(shown) + 2000]).split())
     return "" if begin.startswith(text.removesuffix("…")) else shown
 
 
@@ -347,7 +345,9 @@ def _shown(raw: Raw, name: str) -> str:
 
 
 def _plain(html: str) -> str:
-    """Return a title or a name, which WordPress sends as HTML, as text."""
+    """Return a title or a name, which WordPress sends as HTML, as text on one line."""
+    from exporter.html.text import collapse, text_of  # noqa: PLC0415 - the registry imports this module, and parsers take long to import
+
     return collapse(text_of(html)) if "<" in html or "&" in html else collapse(html)
 
 

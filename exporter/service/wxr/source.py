@@ -12,13 +12,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from email.utils import parsedate_to_datetime
 from html import unescape
 from typing import Any, BinaryIO, ClassVar, Final, NamedTuple, Self
 from urllib.parse import unquote, urlsplit
 
-from exporter.html.text import plain_text
-from exporter.html.wordpress_content import content, html
 from exporter.message import message, message_n
 from exporter.model.kinds import Kind
 from exporter.model.records import (
@@ -262,6 +259,8 @@ class WxrFile(ExportFile):
         """Read an entry; without its record, its list item."""
         if raw is None:
             return self.listed(item or {})
+        from exporter.html.wordpress_content import content  # noqa: PLC0415 - the registry imports this module
+
         read = _Reader(raw, self.timezone)
         audience = self._audience(raw)
         shown = content(text_of(raw.get(_BODY)))
@@ -320,6 +319,8 @@ class WxrFile(ExportFile):
         parent = text_of(raw.get("wp:comment_parent")).strip()
         kind = text_of(raw.get("wp:comment_type")).strip().lower()
         owner = raw.get("by_blog_author")
+        from exporter.html.wordpress_content import html  # noqa: PLC0415 - the registry imports this module
+
         return Comment(
             id=self.key(Kind.COMMENTS, raw) or "",
             post_id=self.post_id(raw),
@@ -505,7 +506,11 @@ def _terms(raw: Raw) -> dict[str, str | bool | None]:
 def _plain(value: Any) -> str:
     """Return a title as text; WordPress stores HTML."""
     text = text_of(value)
-    return plain_text(text).strip() if "<" in text or "&" in text else text.strip()
+    if "<" not in text and "&" not in text:
+        return text.strip()
+    from exporter.html.text import plain_text  # noqa: PLC0415 - the registry imports this module, and parsers take long to import
+
+    return plain_text(text).strip()
 
 
 def _slug(name: str) -> str:
@@ -557,6 +562,8 @@ class _Reader:
         text = text_of(self.raw.get(name)).strip()
         if not text or "-0001" in text:
             return None
+        from email.utils import parsedate_to_datetime  # noqa: PLC0415 - the registry imports this module
+
         try:
             found = parsedate_to_datetime(text)
             return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).astimezone(self._zone)
