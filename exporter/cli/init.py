@@ -189,7 +189,7 @@ def _way_to(words: str, blog_id: str) -> WayIn:
     except BlogExporterError as error:
         reason = error
     raise UsageError(
-        "No known service has {blog}. Give the address of its API: {command} Read as an address: {reason}",
+        "No known service has {blog}, and as an address: {reason} Give the address of its API: {command}",
         blog=blog_id,
         command=suggested("init", blog_id, "--base-url", "https://api.example.jp"),
         reason=reason,
@@ -245,7 +245,7 @@ def _which(ask: Questions, address: str | None) -> str:
         try:
             if address_in(address) is None:
                 blog_id_in(address)
-        except ValueError as error:
+        except (ValueError, UsageError) as error:
             shown = repr(_without_password(address))
             raise UsageError("{text} is no address of a blog: {expected}.", text=shown, expected=error) from None
         return address
@@ -261,7 +261,7 @@ def _which(ask: Questions, address: str | None) -> str:
         try:
             if address_in(answer) is None:
                 blog_id_in(answer)
-        except ValueError as error:
+        except (ValueError, UsageError) as error:
             raise UsageError("Please again: {expected}.", expected=error) from None
         return answer
 

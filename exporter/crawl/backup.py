@@ -342,30 +342,30 @@ class BackupRun:
             return State(self.settings.blog_id), [], Damage(), None
         reader = Archive.open(self._layout.root)
         later = later_run(reader, self.clock.now())
-        self._meet(reader)
+        held = reader.info.service or DEFAULT_SERVICE.name
+        if held != self.service.name:
+            self._join_with(held)
         if self.settings.dry_run:
+            self._note_sources(reader)
             return reader.state(), unread_before(reader), Damage(), later
         documents = [path for path in known_damage(reader) if not is_read_again(path)]
         self._restored(restore_documents(self._layout, None if documents else _MANIFESTS_CHECKED))
         finish_commit(reader)
         if reader.newest() is None:
             return reader.state(), unread_before(reader), Damage(), later
+        self._note_sources(reader)
         state = readable_state(reader)
         damage = find_damage(reader, state, self.clock.now())
         if damage.lines and self._restored(restore_documents(self._layout)):
             damage = find_damage(reader, state, self.clock.now())
         return state, unread_before(reader), damage, later
 
-    def _meet(self, reader: Archive) -> None:
-        """Find out which services gave the archive's records, and whether this run joins another one.
+    def _join_with(self, held: str) -> None:
+        """Prepare to join this run's service with an archive that began with the service ``held``.
 
         Raises:
-            UsageError: the archive's service cannot be joined with this one.
+            UsageError: the two cannot be joined.
         """
-        held, newest = reader.info.service or DEFAULT_SERVICE.name, reader.newest()
-        sources = reader.manifest(newest).sources if newest is not None else None
-        if held == self.service.name and sources is None:
-            return
         reads = None if self.read_as is None else self.read_as(held)
         if not isinstance(reads, JoinedService) or not isinstance(self.service, StatedService):
             raise UsageError(
@@ -376,7 +376,15 @@ class BackupRun:
                 service=self.service.name,
             )
         self._joins = reads
-        self._sources = sorted({held, self.service.name, *(sources or ())})
+        self._sources = sorted({held, self.service.name})
+
+    def _note_sources(self, reader: Archive) -> None:
+        """Join with the other services that fed the archive so far, which the newest manifest names."""
+        newest = reader.newest()
+        sources = reader.manifest(newest).sources if newest is not None else None
+        if sources is not None:
+            self._join_with(reader.info.service or DEFAULT_SERVICE.name)
+            self._sources = sorted({*sources, self.service.name})
 
     def _restored(self, repaired: Iterable[RepairedFile]) -> bool:
         """Record the restored files, and return whether there were any."""

@@ -77,7 +77,11 @@ def test_the_main_options_exist() -> None:
 
 def test_a_long_help_has_the_allowed_values(program: Program) -> None:
     lines = program("backup", "--help-all").out.splitlines()
-    for option in ("--refresh all|changed|auto", "--assets linked|embedded|files|none", "--profile ninja|NAME"):
+    for option in (
+        "--refresh all|changed|auto",
+        "--assets linked|embedded|files|none",
+        "--profile ninja|hatena|livedoor|NAME",
+    ):
         assert any(line.startswith(f"  {option}") for line in lines)
     assert lines.index("Options:") < lines.index("More options:")
 

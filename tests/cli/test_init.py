@@ -224,7 +224,7 @@ def test_a_token_that_is_typed_is_kept_in_a_file_of_its_own_and_shown_nowhere(
 
 def test_ctrl_c_at_a_question_leaves_nothing(init: Beginner, service: DemoService, tmp_path: Path) -> None:
     terminal = Terminal(("init", "--base-url", service.base_url, "--no-sign-in"), tmp_path, {"TERM": "dumb"})
-    terminal.answer("Which blog?", ADDRESS)
+    terminal.answer("Paste the blog's address", ADDRESS)
     terminal.interrupt("Where should")
     assert terminal.end() == 130
     assert "nothing was written" in terminal.shown

@@ -43,7 +43,9 @@ def test_every_fact_is_shown_with_its_standing_and_source(program: Program) -> N
     assert "observed: pages and uploads of public blogs" in shown
     assert "our choice: no limit is documented" in shown
     assert "Not known:\n      the meanings of the flags" in shown
-    assert max(map(len, shown.splitlines())) <= 80
+    # Only a list of hosts, which cannot be divided, may be wider than a terminal.
+    lines = [line for line in shown.splitlines() if "*." not in line]
+    assert max(map(len, lines)) <= 80
 
 
 def test_a_user_profile_is_shown_with_the_built_in_ones(program: Program, tmp_path: Path) -> None:

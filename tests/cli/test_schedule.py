@@ -70,9 +70,9 @@ def test_a_scheduler_that_does_not_run_is_reported(program: Program, machine: Ma
 def test_other_words_are_distinguished_from_blog_ids(program: Program, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for words, code, said in (
-        (tmp_path / "file", 2, "is a file"),
+        (tmp_path / "file", 2, "is no export file that this program knows"),
         (tmp_path / "gone", 10, "does not exist"),
-        ("https://me.blog.example.jp/1", 2, "by its ID, me.blog.example.jp"),
+        ("https://me.blog.example.invalid/1", 20, "its name does not resolve"),
         ("http://me:s3cret@me.example.jp", 2, "is not a blog ID"),
         ("s3://bucket/mine", 2, "blog-exporter sync s3://bucket/mine DIR"),
     ):

@@ -128,7 +128,7 @@ def test_a_forged_index_shows_only_text_of_the_archives(fleet: Path, tmp_path: P
     shard = archive_place(fleet, "fuyu.example.jp").parent.name
     path = index_path(fleet, shard)
     head = path.read_bytes().split(b"\n")[0] + b"\n"
-    line = 'entries\t"1"\t\t\t秘密\t\t\t\t\n'.encode()
+    line = 'entries\t"1"\t\t\t秘密\t\t\t\t\t\t\t\n'.encode()
     names = [str(outside), f"../../outside/{outside.parent.name}/secret.example.jp", "fuyu.example.jp", ".", "\ud800"]
     forged = (
         b"".join(b"@\t%b\tx\t%d\n%b" % (lossless_json.dumps(name), len(line), line) for name in names)
