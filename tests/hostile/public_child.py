@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import resource
+import re
 import sys
 from pathlib import Path
 
@@ -16,6 +16,13 @@ from exporter.crawl.events import SourceNotes
 from exporter.errors import BlogExporterError
 from exporter.model.kinds import Kind
 from exporter.settings import resolve
+
+
+def peak_megabytes() -> int:
+    """Return this process's peak; unlike ``ru_maxrss``, it does not begin with that of the parent."""
+    found = re.search(r"VmHWM:\s+([0-9]+) kB", Path("/proc/self/status").read_text("ascii"))
+    assert found is not None
+    return int(found[1]) // 1024
 
 
 async def main(origin: str, root: Path, rules: str) -> None:
@@ -43,7 +50,7 @@ async def main(origin: str, root: Path, rules: str) -> None:
         "notes": notes,
         "problems": [str(problem.reason) for problem in run.outcome.problems],
         "entries": ids,
-        "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "memory_mb": peak_megabytes(),
     }
     sys.stdout.write(json.dumps(found))
 
