@@ -90,10 +90,10 @@ def command(
         out.answer(line)
     if report is not None:
         from exporter.check.report import write_report
-        from exporter.service.registry import service_of
+        from exporter.service.registry import way_of
 
         found = Archive.open(target.root).info.service if Archive.exists(target.root) else None
-        service = service_of(settings, found or settings.service)
+        service = way_of(settings, found or settings.service)
         write_report(report, result, settings, service, force=force)
         out.say("Wrote the report {path}. It has no text of the blog; read it before you send it.", path=report)
     return result.exit_code

@@ -43,7 +43,7 @@ from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory, UsageError
 from exporter.message import message, said
 from exporter.model.kinds import Kind
-from exporter.service.joined import JoinedService
+from exporter.service.joined import JoinedRecords
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.service.stated import StatedService
 from exporter.text import printable
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from exporter.archive.safe_files import InnerPath
     from exporter.clock import Clock
     from exporter.http.engine import ServiceClient
-    from exporter.service.interface import BlogService
+    from exporter.service.interface import BlogService, Records
 
 _SYNC_SECONDS = 1.0
 _SYNCER = ThreadPoolExecutor(1, "checkpoints")
@@ -85,7 +85,7 @@ class BackupRun:
     settings: BackupSettings
     clock: Clock
     segments: Segments | None = None
-    read_as: Callable[[str], BlogService] | None = None
+    read_as: Callable[[str], Records] | None = None
 
     def __post_init__(self) -> None:
         self._layout = Layout(self.root)
@@ -96,7 +96,7 @@ class BackupRun:
         self._end: BlogExporterError | None = None
         self._answered = False
         self._concluding = False
-        self._joins: JoinedService | None = None
+        self._joins: JoinedRecords | None = None
         self._sources: list[str] | None = None
         self.outcome = Outcome(timestamp(self.clock.now()))
 
@@ -281,7 +281,7 @@ class BackupRun:
         return known if self._joins is None else known.with_name(f"{self.service.name}-{known.name}")
 
     async def _view(
-        self, joins: JoinedService, state: State, opened: contextlib.AsyncExitStack, purpose: Purpose
+        self, joins: JoinedRecords, state: State, opened: contextlib.AsyncExitStack, purpose: Purpose
     ) -> ServiceView:
         """Open what the archive has of this run's service, and the files for joined records."""
         folder = Path(self._layout.work / "joined")
@@ -367,7 +367,7 @@ class BackupRun:
             UsageError: the two cannot be joined.
         """
         reads = None if self.read_as is None else self.read_as(held)
-        if not isinstance(reads, JoinedService) or not isinstance(self.service, StatedService):
+        if not isinstance(reads, JoinedRecords) or not isinstance(self.service, StatedService):
             raise UsageError(
                 "{root} is of the blog service {held!r}, which cannot be joined with {service}. Name another folder "
                 "with --archive.",

@@ -27,14 +27,14 @@ from exporter.crawl.removals import Removals
 from exporter.html.text import plain_text
 from exporter.message import message
 from exporter.model.kinds import Kind
-from exporter.service.joined import SOURCES, JoinedService
+from exporter.service.joined import SOURCES, JoinedRecords
 
 if TYPE_CHECKING:
     from exporter.crawl.checkpoint import Checkpoint
     from exporter.crawl.ingest import Ingest
     from exporter.lossless_json import Frozen
     from exporter.model.records import Post, Raw
-    from exporter.service.interface import BlogService
+    from exporter.service.interface import BlogService, Records
 
 _KINDS: Final = (Kind.ENTRIES, Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES, Kind.USER)
 _MAX_NAMED: Final = 20
@@ -88,7 +88,7 @@ class ServiceView:
         ids: by kind, the archive's id of each record by the service's own id.
     """
 
-    def __init__(self, reads: JoinedService, way: BlogService, archived: State, checkpoint: Checkpoint) -> None:
+    def __init__(self, reads: JoinedRecords, way: BlogService, archived: State, checkpoint: Checkpoint) -> None:
         self.reads = reads
         self.way = way
         self.archived = archived
@@ -193,7 +193,7 @@ class Join:
             )
         )
 
-    def _pair(self, kind: Kind, facts: Callable[[BlogService, Raw], Facts]) -> None:
+    def _pair(self, kind: Kind, facts: Callable[[Records, Raw], Facts]) -> None:
         """Give each new record of a kind the id of its partner."""
         ids = self._ids[kind]
         new = [(own, raw) for own, raw in self._read(kind) if own not in ids]
@@ -214,7 +214,7 @@ class Join:
         """Return an id for a record without a partner; a record of another service may have its own one."""
         return f"{self._way.name}-{own}" if own in self.ledgers[kind].base else own
 
-    def _comment_facts(self, reads: BlogService, raw: Raw) -> Facts:
+    def _comment_facts(self, reads: Records, raw: Raw) -> Facts:
         comment = reads.comment(raw)
         post_id = comment.post_id
         if reads is self._way:
@@ -222,7 +222,7 @@ class Join:
         text = sha256(_key(plain_text(comment.text)).encode("utf-8", "replace")).hexdigest()
         yield (post_id, _key(comment.name), text)
 
-    def _file_facts(self, reads: BlogService, raw: Raw) -> Facts:
+    def _file_facts(self, reads: Records, raw: Raw) -> Facts:
         url = reads.upload(raw).url
         if url:
             yield (_address_key(url),)

@@ -38,7 +38,7 @@ from exporter.library.views import LatestRefreshed, LatestRepaired, refresh_late
 from exporter.login.source import credentials_for
 from exporter.message import message, suggested
 from exporter.service.export_file import ExportFile
-from exporter.service.interface import BlogService
+from exporter.service.interface import BlogService, Records
 from exporter.service.registry import DEFAULT_SERVICE, SERVICES, service_of, way_of
 from exporter.service.stated import StatedService
 from exporter.settings import Settings
@@ -197,7 +197,7 @@ def backup(
     return Backup(run, views, settings.wait_lock.total_seconds())
 
 
-def _records_of(archive: Path, service: BlogService, settings: Settings) -> BlogService:
+def _records_of(archive: Path, service: BlogService, settings: Settings) -> Records:
     """Return what reads the records of an archive, which may have begun with another service."""
     held = read_info(Layout(archive)).service or DEFAULT_SERVICE.name if is_archive(Layout(archive)) else service.name
     if (service.name == held and not isinstance(service, StatedService)) or held not in SERVICES:

@@ -7,7 +7,7 @@ that ``archive.json`` names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, TypeVar
@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 from exporter.model.kinds import Kind, key_of
 from exporter.model.publication import STATUS_ORDER, Cause, Declared, Hidden, PostStatus, Verdict
 from exporter.model.records import Audience, Comment, CommentStatus, Post, Raw, Upload, User
-from exporter.service.interface import BlogService, Call, EntryAnswer, Paginator, Records, Validators
+from exporter.service.interface import BlogService, Records
 
 SOURCES: Final = "sources"
 _MEMBERS: Final = frozenset({"id", "post_id", "parent", SOURCES})
@@ -23,7 +23,7 @@ _DECLARED: Final = (
     "own_settings", "own_options", "defaults", "profiles", "flag_settings", "flag_hint", "key_fields", "post_flags",
     "comment_flags", "access_flag", "period_flag", "deleted_flag", "usual_access", "bodies", "attributes", "roles",
     "kept_fields", "post_fields", "upload_fields", "likely_in_addresses", "unlikely_in_addresses", "extension_field",
-    "timezone", "capabilities", "name",
+    "timezone", "name",
 )  # fmt: skip
 _OPENNESS: Final = (
     Audience.PRIVATE, Audience.DRAFT, Audience.SCHEDULED, Audience.PASSWORD, Audience.MEMBERS, Audience.PUBLIC,
@@ -43,48 +43,25 @@ def parts_of(raw: Raw) -> dict[str, Raw] | None:
     return dict(parts) if all(isinstance(part, dict) for part in parts.values()) else None
 
 
-class JoinedService(BlogService):
+class JoinedRecords(Records):
     """Reads joined records, and those of the main service of an archive.
 
     Args:
         main: the service that ``archive.json`` names.
         others: returns a service by its name, or ``None``.
-        order: the names of all services; of two values the service that comes first decides, after ``main``.
+        order: the names of all services. Of two values that of ``main`` is used, then that of the first service here;
+            those of the last one, which reads pages, only if no other service has a value.
     """
 
     def __init__(self, main: BlogService, others: Callable[[str], BlogService | None], order: Sequence[str]) -> None:
         self.main = main
         self._others = others
-        self._order = {name: number for number, name in enumerate([main.name, *order][::-1])}
+        names = [*order] if main.name == order[-1] else [main.name, *order]
+        self._order = {name: number for number, name in enumerate(reversed(names))}
         self._services: dict[str, BlogService | None] = {main.name: main}
         for name in _DECLARED:
             if hasattr(main, name):
                 setattr(self, name, getattr(main, name))
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """The options of the main service."""
-        return self.main.options
-
-    def pages(self, kind: Kind, blog_id: str, entry_ids: Sequence[str], /) -> Paginator:
-        """Return a paginator of the main service."""
-        return self.main.pages(kind, blog_id, entry_ids)
-
-    def entry_call(self, blog_id: str, entry_id: str, validators: Validators | None = None) -> Call[EntryAnswer]:
-        """Return the request of the main service for an entry."""
-        return self.main.entry_call(blog_id, entry_id, validators)
-
-    def user_call(self) -> Call[dict[str, Any]]:
-        """Return the request of the main service for the user."""
-        return self.main.user_call()
-
-    def amount(self, kind: Kind, raw: Raw) -> int | None:
-        """Return the amount of the first record."""
-        return next((service.amount(kind, part) for service, part in self._parts(raw)), None)
-
-    def may_be_uncounted(self, raw: Raw) -> bool:
-        """Return whether a record's service may leave it out of a count."""
-        return any(service.may_be_uncounted(part) for service, part in self._parts(raw))
 
     def key(self, kind: Kind, raw: Any) -> str | None:
         """Return a record's id."""

@@ -10,8 +10,8 @@ from exporter.errors import UsageError
 from exporter.service.atompub.source import AtomPub
 from exporter.service.blog_v1 import BlogV1
 from exporter.service.export_file import ExportFile
-from exporter.service.interface import BlogService, FactBasis, KnownFact, Profile, Values
-from exporter.service.joined import JoinedService
+from exporter.service.interface import BlogService, FactBasis, KnownFact, Profile, Records, Values
+from exporter.service.joined import JoinedRecords
 from exporter.service.movable_type.source import MovableType
 from exporter.service.public_site.source import PublicSite
 from exporter.service.stated import StatedService
@@ -56,7 +56,7 @@ PROFILES: Final[Mapping[str, Profile]] = {
 }
 
 
-def service_of(settings: Values, name: str | None = None) -> BlogService:
+def service_of(settings: Values, name: str | None = None) -> Records:
     """Return the service that reads an archive's records, also those that several services gave.
 
     Args:
@@ -67,12 +67,12 @@ def service_of(settings: Values, name: str | None = None) -> BlogService:
         UsageError: no service has this name.
     """
     main = way_of(settings, name)
-    return joined_service(settings, main) if isinstance(main, StatedService) else main
+    return joined_records(settings, main) if isinstance(main, StatedService) else main
 
 
-def joined_service(settings: Values, main: BlogService) -> JoinedService:
+def joined_records(settings: Values, main: BlogService) -> JoinedRecords:
     """Return the service that reads joined records of an archive with this main service."""
-    return JoinedService(main, partial(_service_named, settings), [*SERVICES])
+    return JoinedRecords(main, partial(_service_named, settings), [*SERVICES])
 
 
 def _service_named(settings: Values, name: str) -> BlogService | None:

@@ -18,7 +18,7 @@ from exporter.check.report import write_report
 from exporter.check.service_check import check
 from exporter.demo.content import Blog, RawJson, demo_blog, fields
 from exporter.errors import UsageError
-from exporter.service.registry import service_of
+from exporter.service.registry import way_of
 from exporter.settings import resolve
 from tests.support.demo_service import DemoService
 
@@ -58,7 +58,7 @@ async def reported(blog: Blog, path: Path, before: Any = None) -> tuple[CheckRes
         given = {"base_url": service.base_url, "assets": "none", "site_title": "Zq9999X", "retries": "2"}
         settings = resolve(given, environ={"BLOG_EXPORTER_TOKEN": "Zq9998X"})
         result = await check(blog.blog_id, settings, path.parent, keep=True)
-    count = write_report(path, result, settings, service_of(settings, None))
+    count = write_report(path, result, settings, way_of(settings, None))
     lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]  # noqa: ASYNC240 - small
     assert len(lines) == count
     return result, lines
@@ -159,7 +159,7 @@ async def test_an_existing_report_is_replaced_with_force_only(tmp_path: Path) ->
     path = tmp_path / "report.jsonl"
     settings = resolve({"base_url": "http://127.0.0.1:9"}, environ={})
     result = await check("x.example.jp", settings, tmp_path, keep=True)
-    service = service_of(settings, None)
+    service = way_of(settings, None)
     path.write_text("mine")
     with pytest.raises(UsageError, match="already exists"):
         write_report(path, result, settings, service)

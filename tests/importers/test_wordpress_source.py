@@ -25,7 +25,7 @@ from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
 from exporter.model.records import Comment, Post
 from exporter.service.discovery import HomePage, WayIn
-from exporter.service.registry import service_of
+from exporter.service.registry import way_of
 from exporter.service.wordpress.source import WordPressService
 from exporter.settings import resolve
 from tests.importers.conftest import Tool
@@ -93,7 +93,7 @@ async def back_up(
     settings = resolve(given)
     async with Engine() as engine:
         client = engine.client(blog.site.url, credentials_for(settings, engine))
-        service = service_of(settings, "wordpress")
+        service = way_of(settings, "wordpress")
         run = backup(root, OpenService("127.0.0.1", service, client), replace(settings, markdown=False, site=False))
         async for _ in run:
             pass
