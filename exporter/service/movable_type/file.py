@@ -35,15 +35,10 @@ from exporter.service.movable_type.blocks import (
     section_name,
 )
 from exporter.service.movable_type.dates import read_date
+from exporter.service.movable_type.fields import BEFORE, ORDER, OTHER, TEXT, TYPE, last_text
 from exporter.service.movable_type.text import repaired
 
 STATUS: Final = "STATUS"
-TYPE: Final = "type"
-TEXT: Final = "text"
-ORDER: Final = "order"
-OTHER: Final = "other"
-BEFORE: Final = "before"
-"""Members of a record that are no fields of the format; those have names in capitals."""
 _MAX_WAITING: Final = 4 * 1024 * 1024
 """Characters of comments that wait for the end of their entry, in case that a section of it follows them."""
 _MAX_BEFORE: Final = 64 * 1024
@@ -370,11 +365,3 @@ def _comment_id(raw: dict[str, Any]) -> str:
 
 def _digest(parts: list[str]) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def last_text(raw: Any, name: str) -> str:
-    """Return a field without the white space around it, the last one of several; empty if it is missing."""
-    value = raw.get(name)
-    if isinstance(value, list):
-        value = next((each for each in reversed(value) if isinstance(each, str)), "")
-    return str(value).strip() if isinstance(value, str) else ""

@@ -36,10 +36,8 @@ from exporter.model.records import (
 )
 from exporter.service.export_file import ExportFile, FoundRecord, Misread
 from exporter.service.interface import FlagSettings, Role, Values
-from exporter.service.movable_type.blocks import blocks, head_begins, is_blank, is_head
 from exporter.service.movable_type.dates import WrittenDate, read_date
-from exporter.service.movable_type.file import TEXT, TYPE, last_text, read_entries
-from exporter.service.movable_type.text import encoding_of, find_encoding, repaired, text_of
+from exporter.service.movable_type.fields import TEXT, TYPE, last_text
 from exporter.setting_types import Setting, values, zone
 
 NO_STATUS: Final = "none"
@@ -133,6 +131,9 @@ class MovableType(ExportFile):
     @classmethod
     def recognises(cls, head: bytes) -> bool:
         """Return whether a file begins with an entry's head, after at most 20 other lines."""
+        from exporter.service.movable_type.blocks import blocks, head_begins, is_blank, is_head  # noqa: PLC0415 - only a run needs the parser
+        from exporter.service.movable_type.text import find_encoding, repaired  # noqa: PLC0415 - only a run needs the parser
+
         encoding = find_encoding(iter([head]))
         text, _, _ = repaired(head.decode(encoding.codec, encoding.errors))
         text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
@@ -148,6 +149,10 @@ class MovableType(ExportFile):
 
     def read(self, file: BinaryIO, _name: str) -> Iterator[FoundRecord | Misread]:
         """Yield the entries and comments. The file is read twice: for its encoding, and for its text."""
+        from exporter.service.movable_type.blocks import blocks  # noqa: PLC0415 - only a run needs the parser
+        from exporter.service.movable_type.file import read_entries  # noqa: PLC0415 - only a run needs the parser
+        from exporter.service.movable_type.text import encoding_of, text_of  # noqa: PLC0415 - only a run needs the parser
+
         yield from read_entries(blocks(text_of(file, encoding_of(file))))
 
     def blog_address(self, raw: Raw) -> str:

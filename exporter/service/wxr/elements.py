@@ -9,7 +9,7 @@ in their order. Namespaces that WXR does not have are members ``@xmlns:PREFIX``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, BinaryIO, Final
@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, Final
 from exporter.message import message
 from exporter.service.export_file import Misread
 from exporter.service.wxr.lenient_xml import Cdata, End, LenientXml, Markup, Start
+from exporter.service.wxr.members import Channel, Item, LateComment, Members
 from exporter.service.wxr.xml_input import XmlFault
 from exporter.text import printable
 
@@ -61,54 +62,6 @@ _NAME_CHARACTERS: Final = 60
 _MAX_NAMES: Final = 10_000
 _ELEMENT_CHARACTERS: Final = 200
 """The memory that an empty element takes, in characters."""
-
-Members = dict[str, Any]
-
-
-@dataclass(slots=True)
-class Item:
-    """An item.
-
-    Attributes:
-        line: its line in the file.
-        members: its children but comments.
-        comments: its comments, in their order. If they are too many, the others follow as :class:`LateComment`.
-    """
-
-    line: int
-    members: Members
-    comments: list[Members] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class LateComment:
-    """A further comment on the item before, whose comments do not fit into memory."""
-
-    members: Members
-
-
-@dataclass(slots=True)
-class Channel:
-    """The children of the channel before its first item."""
-
-    members: Members
-
-
-def text_of(value: Any) -> str:
-    """Return the text of a member; that of its first element if it is repeated."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        return text_of(value[0]) if value else ""
-    if isinstance(value, Mapping):
-        found = value.get("#text", value.get("#markup", ""))
-        return found if isinstance(found, str) else ""
-    return ""
-
-
-def all_of(value: Any) -> list[Any]:
-    """Return a member as the list of its elements."""
-    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 @dataclass(slots=True)

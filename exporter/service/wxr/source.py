@@ -33,7 +33,7 @@ from exporter.model.records import (
 )
 from exporter.service.export_file import ExportFile, FoundRecord, Misread
 from exporter.service.interface import Capabilities, Role, Values
-from exporter.service.wxr.elements import Channel, Item, LateComment, Members, WxrElements, all_of, text_of
+from exporter.service.wxr.members import Channel, Item, LateComment, Members, all_of, text_of
 from exporter.setting_types import zone
 from exporter.text import printable
 
@@ -205,6 +205,8 @@ class WxrFile(ExportFile):
         known = _Known({}, {}, {}, set())
         machines: Counter[str] = Counter()
         first: dict[str, int] = {}
+        from exporter.service.wxr.elements import WxrElements  # noqa: PLC0415 - only a run needs the parser
+
         for found in WxrElements(file).read():
             if isinstance(found, Misread):
                 yield found
