@@ -35,19 +35,22 @@ def paragraphs(text: str) -> str:
     return "\n\n".join(made)
 
 
-def from_markdown(text: str, *, smart: bool = False) -> str:
-    """Return Markdown as HTML (CommonMark, which keeps HTML inside); ``smart`` curls quotes and joins dots and dashes.
+def from_markdown(text: str, *, smart: bool = False, tables: bool = False) -> str:
+    """Return Markdown as HTML (CommonMark, which keeps HTML inside).
 
-    The HTML may hold anything that the text does: it is not sanitized.
+    ``smart`` curls quotes and joins dots and dashes; ``tables`` reads tables and struck text. The HTML may hold
+    anything that the text does: it is not sanitized.
     """
     if len(text) > MAX_MARKDOWN_CHARACTERS:
         return paragraphs(text)
-    return str(_parser(smart).render(text)).rstrip("\n")
+    return str(_parser(smart, tables).render(text)).rstrip("\n")
 
 
 @cache
-def _parser(smart: bool) -> MarkdownIt:
+def _parser(smart: bool, tables: bool) -> MarkdownIt:
     from markdown_it import MarkdownIt  # noqa: PLC0415 - few blogs need it
 
     made = MarkdownIt("commonmark", {"html": True, "typographer": smart})
-    return made.enable(["replacements", "smartquotes"]) if smart else made
+    return made.enable(
+        [*(["replacements", "smartquotes"] if smart else []), *(["table", "strikethrough"] if tables else [])]
+    )

@@ -480,12 +480,13 @@ class BlogService(Records):
         """Return the list that a list item is from. One request answers only entries of one list."""
         return ""
 
-    def entries_call(self, blog_id: str, items: Mapping[str, Raw]) -> Call[list[Any]]:
-        """Return the request for up to ``entries_at_once`` full entries; ``items`` are their list items by id.
+    def entries_call(self, _blog_id: str, _items: Mapping[str, Raw]) -> Call[list[Any]] | None:
+        """Return the request for up to ``entries_at_once`` full entries; ``None`` if each one is requested alone.
 
-        An entry that the answer lacks is requested alone, and so is one that differs from the archive.
+        An entry that the answer lacks is requested alone, and so is one that differs from the archive. The second
+        argument has the list items of the entries by id.
         """
-        raise NotImplementedError
+        return None
 
     @abstractmethod
     def user_call(self) -> Call[dict[str, Any]]:

@@ -41,7 +41,7 @@ def draft(value: str, more: str = "") -> str:
             "<content type='xhtml'><div xmlns='http://www.w3.org/1999/xhtml'><p>a<br/>b</p></div></content>",
             "<div xmlns='http://www.w3.org/1999/xhtml'><p>a<br/>b</p></div>",
         ),
-        ("<content type='text/x-markdown'># A\n\n*b*</content>", "<h1>A</h1>\n<p><em>b</em></p>\n"),
+        ("<content type='text/x-markdown'># A\n\n*b*</content>", "<h1>A</h1>\n<p><em>b</em></p>"),
         ("<content>a &lt; b\nc</content>", "<pre>a &lt; b\nc</pre>"),
         ("<content type='text/x-hatena-syntax'>*A &lt;b&gt;</content>", "<pre>*A &lt;b&gt;</pre>"),
         (f"<content type='text/x-markdown'># A</content>{FORMATTED}", "<h1>B</h1>"),

@@ -236,7 +236,9 @@ def _bodies(document: Document, problems: list[Problem]) -> tuple[str, str]:
         return _markup(document, content), ""
     text = content.text
     if kind in _MARKDOWN_TYPES and len(text) <= _MAX_MARKDOWN_CHARACTERS:
-        return _from_markdown(text), ""
+        from exporter.html.markup import from_markdown  # noqa: PLC0415 - only for an entry without HTML
+
+        return from_markdown(text, tables=True), ""
     if not text.strip():
         return "", ""
     if kind not in {"text", "text/plain"}:
@@ -248,12 +250,6 @@ def _bodies(document: Document, problems: list[Problem]) -> tuple[str, str]:
 def _markup(document: Document, holder: XmlElement) -> str:
     """Return HTML that an element holds escaped, or as elements."""
     return document.inside(holder) if next(iter(holder), None) is not None else holder.text
-
-
-def _from_markdown(text: str) -> str:
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - only for an entry without HTML
-
-    return str(MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text))
 
 
 def _title(entry: XmlElement) -> str:

@@ -580,7 +580,8 @@ class _Reader:
         found = _DATE.fullmatch(text)
         try:
             if found is not None:
-                return datetime(*map(int, found.groups()))  # type: ignore[arg-type]  # noqa: DTZ001 - with an offset later
+                year, month, day, hour, minute, second = map(int, found.groups())
+                return datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 - with an offset later
         except ValueError:
             pass
         self._problem(name, text)
