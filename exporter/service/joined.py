@@ -31,7 +31,7 @@ _OPENNESS: Final = (
 _SHOWING: Final = (CommentStatus.SPAM, CommentStatus.HIDDEN, CommentStatus.PENDING, CommentStatus.SHOWN)
 
 _UNREAD: Final = Verdict(PostStatus.PRIVATE, Cause(Hidden.FLAG, SOURCES))
-"""No service of the record is known to this program."""
+"""A service of the record is not known to this program."""
 T = TypeVar("T", Post, Comment, Upload)
 
 
@@ -128,9 +128,11 @@ class JoinedRecords(Records):
         return next((service.user(part) for service, part in self._parts(raw)), None) or self.main.user(raw)
 
     def publication(self, post: Post, declared: Declared, as_of: datetime | None = None) -> Verdict:
-        """Return the status of an entry: the most hidden one by its services."""
+        """Return the status of an entry: the most hidden one by its services, private if one of them is unknown."""
         if parts_of(post.raw) is None and (post.item is None or parts_of(post.item) is None):
             return self.main.publication(post, declared, as_of)
+        if self._has_unknown(post.raw) or self._has_unknown(post.item or {}):
+            return _UNREAD
         found = [
             service.publication(part, declared, as_of) for service, part in self._posts(post.raw or None, post.item)
         ]
@@ -141,7 +143,9 @@ class JoinedRecords(Records):
         return self.main.is_undeclared(declared)
 
     def is_visible(self, comment: Comment, declared: Declared) -> bool:
-        """Return whether a comment is public by all its services."""
+        """Return whether a comment is public by all its services, which must be known."""
+        if self._has_unknown(comment.raw):
+            return False
         parts = self._parts(comment.raw) if parts_of(comment.raw) is not None else [(self.main, comment.raw)]
         return bool(parts) and all(service.is_visible(service.comment(part), declared) for service, part in parts)
 
@@ -167,6 +171,10 @@ class JoinedRecords(Records):
         known = ((self._service(name), part) for name, part in self.parts(raw).items())
         found = [(service, part) for service, part in known if service is not None]
         return sorted(found, key=lambda pair: self._rank(pair[0]))
+
+    def _has_unknown(self, raw: Raw) -> bool:
+        """Return whether a record holds one of a service that this program does not know, such as a later one's."""
+        return any(self._service(name) is None for name in parts_of(raw) or ())
 
     def _posts(self, raw: Raw | None, item: Raw | None) -> list[tuple[BlogService, Post]]:
         """Return an entry as each of its services has it, the deciding one first."""
