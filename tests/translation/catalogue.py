@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from babel.messages.catalog import Catalog
+from babel.messages.catalog import Catalog, Message
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from jinja2 import Environment, nodes
@@ -47,6 +47,16 @@ msgstr ""
 "Plural-Forms: {plurals}\\n"
 
 """
+
+
+class _Compiled(Catalog):
+    """A catalogue whose header does not name the library's version, so that the compiled file changes only with its sentences."""
+
+    def __iter__(self) -> Iterator[Message]:
+        header, *rest = super().__iter__()
+        lines = [line for line in str(header.string).splitlines() if not line.startswith("Generated-By:")]
+        yield Message("", "\n".join(lines))
+        yield from rest
 
 
 class Sentence(NamedTuple):
@@ -150,7 +160,7 @@ def as_po(catalog: Catalog) -> bytes:
 
 def as_mo(catalog: Catalog) -> bytes:
     """Write a catalogue in its compiled form, with only the translated sentences."""
-    done = Catalog(locale=catalog.locale, domain=DOMAIN)
+    done = _Compiled(locale=catalog.locale, domain=DOMAIN)
     done.creation_date = done.revision_date = _NEVER
     for each in catalog:
         if each.id and all(texts(each.string)):
