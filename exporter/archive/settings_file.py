@@ -153,10 +153,10 @@ FILE_NAME: Final = "settings.toml"
 _CONFIRMATIONS: Final = PrivateNotes("archives.json")
 HARMLESS: Final = frozenset(
     {
-        "assets", "capture", "closing", "concurrency", "connect_timeout", "give_up_after", "markdown", "max_age",
-        "max_asset_size", "max_pages", "max_size", "max_time", "rate", "read_timeout", "refresh", "remind_after",
-        "resume_max_age", "retries", "site",
-        "site_lang", "site_title", "strict_assets", "timezone", "total_timeout", "wait_lock",
+        "assets", "capture", "capture_max_pages", "capture_max_size", "capture_max_time", "closing", "concurrency",
+        "connect_timeout", "give_up_after", "markdown", "max_age", "max_asset_size", "rate", "read_timeout", "refresh",
+        "remind_after", "resume_max_age", "retries", "site", "site_lang", "site_title", "strict_assets", "timezone",
+        "total_timeout", "wait_lock",
     }
 )  # fmt: skip
 """Settings that always count."""

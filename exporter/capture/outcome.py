@@ -82,7 +82,7 @@ class CaptureOutcome:
 
     Attributes:
         capture: the number of the new capture; ``None`` if nothing changed or it was not finished.
-        outcome: ``captured``, ``unchanged``, ``partial``, ``interrupted`` or ``failed``.
+        outcome: ``captured``, ``unchanged``, ``partial``, ``interrupted``, ``failed`` or, in a dry run, ``planned``.
         requests: sent in this run, with retries.
         bytes: received in this run.
         written: the bytes of the new WARC files.

@@ -112,6 +112,8 @@ class CaptureRun:
             raise full from None
         partial = self.outcome.partial()
         whole = "unchanged" if self.outcome.capture is None else "captured"
+        if self.settings.dry_run:
+            whole = "planned"
         await self._finish(whole if partial is None else "partial", partial)
 
     async def _finish(self, outcome: str, error: BlogExporterError | None) -> None:

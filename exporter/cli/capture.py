@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.cli.help import PATH, cli_command
-from exporter.cli.options import setting_options, with_config
+from exporter.cli.options import Command, setting_options, with_config
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.source import NamedSource, find_source, host_of
 from exporter.cli.target import BlogTarget, address_in, find_target, remember_options
 from exporter.errors import Incomplete, UsageError
 from exporter.message import message
 from exporter.service.public_site.source import PublicSite
+from exporter.settings import SETTINGS, option_name
 
 if TYPE_CHECKING:
     from exporter.capture.outcome import CaptureOutcome
@@ -30,6 +31,17 @@ Examples:
 """
 )
 _SAVED = frozenset({0, Incomplete.exit_code})
+
+
+def _limit_options(command: Command) -> Command:
+    """Add an option for each limit. The settings have longer names, because a list has a limit of pages too."""
+    for name in ("max_time", "max_size", "max_pages"):
+        setting = SETTINGS[f"capture_{name}"]
+        command = click.option(
+            option_name(name), f"capture_{name}", metavar=setting.metavar, help=setting.help,
+            show_default=setting.default or None,
+        )(command)  # fmt: skip
+    return command
 
 
 @cli_command(
@@ -46,10 +58,11 @@ _SAVED = frozenset({0, Incomplete.exit_code})
 @click.argument("words", metavar="SOURCE")
 @click.option("--archive", type=PATH, metavar="DIR", help=message("The archive. [default: ./BLOG_ID]"))
 @setting_options(
-    "base_url", "profile", "service", "home_url", "user_agent", "operator", "max_pages", "max_size", "max_time",
-    "max_asset_size", "concurrency", "rate", "retries", "give_up_after", "wait_lock", "page_rules", "obey_robots",
-    "entry_url", "timezone", "skip_asset_hosts", "allow_private_network",
+    "base_url", "profile", "service", "home_url", "user_agent", "operator", "max_asset_size", "concurrency", "rate",
+    "retries", "give_up_after", "wait_lock", "page_rules", "obey_robots", "entry_url", "timezone", "skip_asset_hosts",
+    "allow_private_network",
 )  # fmt: skip
+@_limit_options
 @click.option("--new", is_flag=True, help=message("Create a new archive in place of a missing one."))
 @click.option("--dry-run", is_flag=True, help=message("Only read robots.txt, home page, sitemaps and feeds."))
 @click.option("--no-remember", is_flag=True, help=message("Do not keep these options in the archive's settings.toml."))

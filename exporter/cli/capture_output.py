@@ -110,8 +110,8 @@ class CaptureProgress(contextlib.ExitStack):
         )
 
 
-def capture_lines(outcome: CaptureOutcome, *, dry_run: bool, took: float) -> Iterator[str]:
-    """Yield the lines of the summary."""
+def capture_lines(outcome: CaptureOutcome, *, dry_run: bool, took: float | None = None) -> Iterator[str]:
+    """Yield the lines of the summary; ``took`` is the time in seconds."""
     if dry_run:
         yield message("A dry run: only robots.txt, the home page, sitemaps and feeds were read. Nothing was written.")
         yield message_n("  {n:,} address is known so far.", "  {n:,} addresses are known so far.", _known(outcome))
@@ -133,10 +133,8 @@ def capture_lines(outcome: CaptureOutcome, *, dry_run: bool, took: float) -> Ite
         yield from _listed(message("INCOMPLETE. Missing:"), outcome.problems, len(outcome.problems))
     elif not dry_run:
         yield message("Complete: every page in the scope was answered.")
-    yield message(
-        "{cost}.",
-        cost=listed([counted(outcome.requests, "request"), size_text(outcome.bytes), time_text(took)]),
-    )
+    cost = [counted(outcome.requests, "request"), size_text(outcome.bytes)]
+    yield message("{cost}.", cost=listed([*cost, *([] if took is None else [time_text(took)])]))
 
 
 def _known(outcome: CaptureOutcome) -> int:
