@@ -209,12 +209,15 @@ def _references(name: str, attributes: Attributes, text: str) -> Iterator[tuple[
     if name in _WITH_SETS and "srcset" in attributes:
         yield from ((each, Role.PART) for each in candidates(attributes["srcset"]))
     yield from _lazy(name, attributes)
-    yield from _of_style(attributes.get("style", ""))
+    if "style" in attributes:
+        yield from _of_style(attributes["style"])
     if name == "style":
         yield from _of_style(text)
 
 
 def _lazy(name: str, attributes: Attributes) -> Iterator[tuple[str, Role]]:
+    if not any(attribute.startswith("data-") for attribute in attributes):
+        return
     if name in _WITH_LAZY:
         role = Role.FRAME if name == "iframe" else Role.PART
         for attribute in _LAZY:
