@@ -115,6 +115,7 @@ class Layout:
         self.replacing = self.root / "versions.new"
         self.replaced = self.root / "versions.old"
         self.assets = self.root / "assets"
+        self.captures = self.root / "captures"
         self.latest = self.root / "latest"
         self.work = self.root / ".work"
         self.lock = self.work / "lock"

@@ -217,6 +217,13 @@ class BodyStream:
             return None
         return self._content.read_nowait()
 
+    async def skip(self) -> int:
+        """Receive the next bytes without decoding them, and return their number; 0 at the end."""
+        if self._content.at_eof():
+            return 0
+        self.deadline.postpone()
+        return len(await self._content.read(_PIECE_BYTES))
+
     async def piece(self) -> bytes:
         """Return the next bytes, at most 256 KiB; empty at the end.
 
@@ -297,6 +304,23 @@ class MemoryBody:
             raise BodyTooLarge(
                 "the answer has more than {max_bytes} bytes (the setting max_body)", max_bytes=self.max_bytes
             )
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedBody:
+    """Receives a body for the recording of its request, which has the bytes, and stops after ``max_bytes``."""
+
+    max_bytes: int
+
+    def headers(self) -> Mapping[str, str]:
+        """Ask for gzip, which every reader of web archives decodes."""
+        return {"Accept-Encoding": "gzip"}
+
+    async def receive(self, stream: BodyStream) -> bytes:
+        """Return nothing."""
+        while stream.kept <= self.max_bytes and (size := await stream.skip()):
+            stream.kept += size
+        return b""
 
 
 class Sink(Protocol):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol, Self, TypeVar
 from urllib.parse import quote
@@ -21,7 +22,7 @@ from exporter import __version__
 from exporter.clock import Clock, SystemClock
 from exporter.errors import RedirectRefused
 from exporter.http.address_guard import AddressGuard, check_base_url, origin_of
-from exporter.http.body import FileBody, MemoryBody, MemoryBudget, Sink
+from exporter.http.body import FileBody, MemoryBody, MemoryBudget, RecordedBody, Sink
 from exporter.http.credentials import Credentials, TokenSource
 from exporter.http.deadline import Timeouts
 from exporter.http.retry import HostWatch, RetryEvent, Retrying, RetryPolicy, ServiceWatch
@@ -37,6 +38,7 @@ from exporter.http.transport import (
     SingleTry,
     Statistics,
 )
+from exporter.http.wire import Record, RecordingConnector
 from exporter.message import message
 from exporter.model.exchange import Request, Response
 from exporter.text import printable
@@ -93,7 +95,7 @@ class Engine:
         self._throttles = Throttles(self._clock, concurrency)
         self.budget = MemoryBudget(shared_memory)
         self._resolver = resolver
-        self._sessions: dict[AddressGuard, aiohttp.ClientSession] = {}
+        self._sessions: dict[tuple[AddressGuard, bool], aiohttp.ClientSession] = {}
         self._longest_pauses: dict[str, float] = {}
         self.statistics = Statistics()
 
@@ -190,6 +192,35 @@ class Engine:
         retrying = Retrying(redirecting, policy, watch, self._throttles, self._clock, chance=self._chance)
         return Downloader(retrying, guard, Sender(timeouts, Statistics(), total=self.statistics), max_bytes)
 
+    def capturer(
+        self,
+        guard: AddressGuard,
+        *,
+        timeouts: Timeouts = DOWNLOAD_TIMEOUTS,
+        max_bytes: int = 100_000_000,
+        policy: RetryPolicy = DOWNLOAD_POLICY,
+        user_agent: str | None = None,
+    ) -> Capturer:
+        """Return a capturer that records exchanges with all addresses that the guard permits.
+
+        Args:
+            guard: checks every address and every connection.
+            timeouts: of each request.
+            max_bytes: of an answer's body as sent; a longer one is cut.
+            policy: when to repeat a request.
+            user_agent: replaces this program's name in requests.
+        """
+        transport = AiohttpTransport(self._session(guard, record=True), guard, self._allowance)
+        watch = HostWatch(transport, policy, self._longest_pauses)
+        throttled = Throttled(watch, self._throttles)
+        retrying = Retrying(throttled, policy, watch, self._throttles, self._clock, chance=self._chance)
+        sender = Sender(timeouts, Statistics(), total=self.statistics)
+        return Capturer(retrying, guard, sender, max_bytes, user_agent)
+
+    def limit(self, origin: str, concurrency: int, rate: float | None) -> None:
+        """Lower the number of requests at a time to a host, and the requests per second; ``None`` for no limit."""
+        self._throttles.restrict(origin, concurrency, rate)
+
     async def page(
         self, address: str, *, timeouts: Timeouts = _SERVICE_TIMEOUTS, max_body: int = 8 * _MIB
     ) -> PublicPage:
@@ -224,16 +255,18 @@ class Engine:
             request, lambda answer: PublicPage(str(places[-1]), answer.status, answer.headers, answer.body)
         )
 
-    def _session(self, guard: AddressGuard) -> aiohttp.ClientSession:
-        if guard not in self._sessions:
-            connector = aiohttp.TCPConnector(
+    def _session(self, guard: AddressGuard, *, record: bool = False) -> aiohttp.ClientSession:
+        key = guard, record
+        if key not in self._sessions:
+            make = partial(RecordingConnector, self._clock.now) if record else aiohttp.TCPConnector
+            connector = make(
                 limit=0,  # the throttles limit the connections
                 ttl_dns_cache=300,
                 use_dns_cache=self._resolver is None,
                 resolver=self._resolver,
                 socket_factory=guard.socket,
             )
-            self._sessions[guard] = aiohttp.ClientSession(
+            self._sessions[key] = aiohttp.ClientSession(
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers={
@@ -244,7 +277,7 @@ class Engine:
                 auto_decompress=False,
                 response_class=SingleTry,
             )
-        return self._sessions[guard]
+        return self._sessions[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,6 +511,45 @@ class Downloader:
             return Download(status, framed, headers.get("etag"), headers.get("last-modified"))
 
         return await self.retrying.fetch(request, found)
+
+
+@dataclass(frozen=True, slots=True)
+class Capturer:
+    """Records exchanges with permitted addresses, without credentials and cookies; made by :meth:`Engine.capturer`."""
+
+    retrying: Retrying
+    guard: AddressGuard
+    sender: Sender
+    max_bytes: int
+    user_agent: str | None = None
+
+    @property
+    def statistics(self) -> Statistics:
+        """Counts the requests of this client so far."""
+        return self.sender.statistics
+
+    async def fetch(self, address: str, record: Record, headers: Mapping[str, str] | None = None) -> HttpResponse:
+        """Request an address until its answer is one that a retry would not change. Redirects are not followed.
+
+        Args:
+            address: absolute, sent exactly as written.
+            record: receives the exchange of each attempt, the last one before this returns.
+            headers: in addition to the usual ones, such as the conditions of an earlier answer.
+
+        Returns:
+            The last answer's status and headers; its body is only in the exchange.
+
+        Raises:
+            AddressRefused: the guard refuses the address.
+            TransportError: no complete answer came; the newest reason.
+        """
+        url = self.guard.check(address)
+        own = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+        if self.user_agent is not None:
+            own["User-Agent"] = self.user_agent
+        body = RecordedBody(self.max_bytes)
+        request = HttpRequest(url, origin_of(url), {**own, **(headers or {})}, body, self.sender, record=record)
+        return await self.retrying.fetch(request, lambda response: response)
 
 
 def _conditions(known: Download | None) -> Mapping[str, str]:

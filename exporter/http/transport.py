@@ -12,6 +12,8 @@ The layers from the outside in, each built on the next one::
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import io
 import time
 from collections.abc import Callable, Mapping
@@ -38,6 +40,7 @@ from exporter.http.address_guard import AddressGuard, is_refusal, origin_of
 from exporter.http.body import Body, BodyStream
 from exporter.http.credentials import Credentials, TokenSource
 from exporter.http.deadline import Deadline, Timeouts
+from exporter.http.wire import Cut, Exchange, Record, exchange_of, recorded
 from exporter.message import message
 from exporter.text import printable
 
@@ -105,6 +108,7 @@ class HttpRequest:
         final: error statuses that are answers and no reason to send the request again.
         on_answer: is called when an answer begins.
         sign: returns further headers for this method and URL, each time that the request is sent.
+        record: receives the exact bytes of each attempt whose answer has a head; the session must record.
     """
 
     url: URL
@@ -119,6 +123,7 @@ class HttpRequest:
     final: frozenset[int] = frozenset()
     on_answer: Callable[[], None] | None = None
     sign: Callable[[str, str], dict[str, str]] | None = None
+    record: Record | None = None
 
 
 @dataclass(slots=True)
@@ -154,8 +159,11 @@ class SingleTry(aiohttp.ClientResponse):
     Only the layers that count and throttle requests may send a request again.
     """
 
+    exchange: Exchange | None = None
+
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
         """Read the head of the answer."""
+        self.exchange = exchange_of(connection)
         try:
             return await super().start(connection)
         except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
@@ -196,7 +204,7 @@ class AiohttpTransport:
     allowance: Allowance | None = None
 
     async def send(self, request: HttpRequest) -> HttpResponse:
-        """Send a request; the body of a redirect is not read.
+        """Send a request; the body of a redirect is only read to record it.
 
         Raises:
             NotPublic: the session's address guard refuses the connection.
@@ -211,24 +219,36 @@ class AiohttpTransport:
         request.sender.statistics.requests += 1
         request.sender.total.requests += 1
         deadline = Deadline(request.sender.timeouts, request.patience)
+        exchange: Exchange | None = None
         try:
             async with deadline.timeout:
                 answer = await self._ask(request)
+                exchange = answer.exchange if request.record is not None and isinstance(answer, SingleTry) else None
                 if request.on_answer is not None:
                     request.on_answer()
                 try:
                     return await _received(request, answer, deadline)
                 finally:
+                    if exchange is not None and not answer.content.is_eof():
+                        exchange.cut = Cut.LENGTH if answer.content.exception() is None else Cut.DISCONNECT
                     answer.release()
         except (aiohttp.ClientError, http_exceptions.HttpProcessingError, OSError, UnicodeError) as error:
+            if exchange is not None and exchange.cut is not None and isinstance(error, TimeoutError):
+                exchange.cut = Cut.TIME
             raise _translated(error, request.sender, deadline) from None
+        except asyncio.CancelledError:
+            exchange = None
+            raise
+        finally:
+            if exchange is not None and request.record is not None:
+                await request.record(exchange)
 
     async def _ask(self, request: HttpRequest) -> aiohttp.ClientResponse:
         signed = request.sign(request.method, str(request.url)) if request.sign is not None else {}
         headers = {**request.headers, **signed, **request.body.headers()}
         timeout = aiohttp.ClientTimeout(total=None, connect=request.sender.timeouts.connect)
         content = None if request.content is None else io.BytesIO(request.content)
-        with self.guard.asking(request.url):
+        with self.guard.asking(request.url), contextlib.nullcontext() if request.record is None else recorded():
             return await self.session.request(
                 request.method, request.url, data=content, headers=headers, allow_redirects=False, timeout=timeout
             )
@@ -237,7 +257,7 @@ class AiohttpTransport:
 async def _received(request: HttpRequest, answer: aiohttp.ClientResponse, deadline: Deadline) -> HttpResponse:
     stream = BodyStream(answer, deadline)
     response = HttpResponse(request.origin, stream.status, stream.headers)
-    if response.location is None:
+    if response.location is None or request.record is not None:
         begun = time.monotonic()
         try:
             response.body = await request.body.receive(stream)

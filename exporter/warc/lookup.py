@@ -1,0 +1,98 @@
+"""Finding an address in all captures of an archive, and reading its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from exporter.archive.captures import Capture, captures
+from exporter.errors import ArchiveDamaged
+from exporter.warc.cdxj import REVISIT, Index, IndexLine
+from exporter.warc.http_message import Head, Payload
+from exporter.warc.reading import read_record
+
+if TYPE_CHECKING:
+    from exporter.archive.layout import Layout
+
+_MOST_REVISITS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A record in one of the captures."""
+
+    capture: Capture
+    line: IndexLine
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A recorded answer. For a revisit it is that of the record with the same payload."""
+
+    head: Head
+    payload: Payload
+
+
+class CaptureLookup:
+    """Finds recorded answers. Nothing is kept in memory but the list of captures.
+
+    Args:
+        layout: the archive.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._captures = captures(layout)
+
+    def __bool__(self) -> bool:
+        return bool(self._captures)
+
+    def all(self, url: str) -> list[Found]:
+        """Return the records of an address, the oldest first."""
+        found = [Found(each, line) for each in self._captures for line in Index(each.index).find(url)]
+        return sorted(found, key=lambda each: (each.line.timestamp, each.capture.number, each.line.offset))
+
+    def nearest(self, url: str, moment: datetime | None = None) -> Found | None:
+        """Return the record of an address nearest to a time, by default the newest; a success before an error."""
+        found = self.all(url)
+        good = [each for each in found if each.line.status < 400] or found
+        if not good:
+            return None
+        if moment is None:
+            return good[-1]
+        return min(good, key=lambda each: abs(each.line.moment - moment))
+
+    @contextmanager
+    def replay(self, found: Found) -> Iterator[Replay]:
+        """Yield the answer of a record; that of a revisit is read where its payload was stored.
+
+        Raises:
+            ArchiveDamaged: there is no answer at its place, or its original is missing.
+            OSError: a file cannot be read.
+        """
+        place = found
+        for _ in range(_MOST_REVISITS):
+            path = place.capture.segment(place.line.filename)
+            with read_record(path, place.line.offset) as record:
+                answer = record.answer()
+                if answer is None:
+                    raise ArchiveDamaged(
+                        "{path} has no answer at byte {offset:,}.", path=path, offset=place.line.offset
+                    )
+                if record.kind != "revisit":
+                    yield Replay(answer[0], answer[1])
+                    return
+                target = record.headers.get("warc-refers-to-target-uri", "").strip("<>")
+                date = record.headers.get("warc-refers-to-date", "")
+            original = self._original(target, date, place.line.digest)
+            if original is None:
+                break
+            place = original
+        raise ArchiveDamaged("The original of {url} is in no capture.", url=found.line.url)
+
+    def _original(self, url: str, date: str, digest: str) -> Found | None:
+        stamp = "".join(filter(str.isdigit, date))[:14]
+        stored = [each for each in self.all(url) if each.line.mime != REVISIT and each.line.digest == digest]
+        return next((each for each in stored if each.line.timestamp == stamp), stored[-1] if stored else None)
