@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, Final
 
-from exporter.http.wire import Cut, Exchange
+from exporter.http.wire import Cut, WireExchange
 from exporter.warc.http_message import Head, Payload, read_head
 
 WARC_VERSION: Final = "WARC/1.1"
@@ -25,7 +25,7 @@ _PIECE_BYTES: Final = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Original:
+class EarlierRecord:
     """The record that a revisit refers to: its address, and its time as ``WARC-Date`` writes it."""
 
     url: str
@@ -51,7 +51,7 @@ class ExchangeFacts:
     cut: Cut | None
 
 
-def facts_of(exchange: Exchange) -> ExchangeFacts | None:
+def facts_of(exchange: WireExchange) -> ExchangeFacts | None:
     """Return the facts of an exchange, or ``None`` if its answer has no complete head."""
     head = read_head(exchange.answer)
     if head is None:
@@ -97,7 +97,7 @@ class RecordWriter:
         return self._write("warcinfo", io.BytesIO(content), len(content), headers)
 
     def exchange(
-        self, exchange: Exchange, facts: ExchangeFacts, information: str, original: Original | None = None
+        self, exchange: WireExchange, facts: ExchangeFacts, information: str, original: EarlierRecord | None = None
     ) -> int:
         """Write the answer of an exchange, then its request, and return the bytes of the answer's record.
 
