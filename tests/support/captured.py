@@ -6,8 +6,10 @@ import asyncio
 import re
 import shutil
 from collections.abc import Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from exporter import lossless_json
 from exporter.archive.captures import INDEX, PAGES, Capture, CaptureInfo, captures, seal_capture
@@ -115,6 +117,7 @@ def _linked(bodies: dict[str, bytes], origin: str) -> set[str]:
     return found
 
 
-def captured(root: Path, origin: str, more: Iterable[str] = (), **options: object) -> Capture:
+def captured(root: Path, origin: str, more: Iterable[str] = (), **options: Any) -> Capture:
     """Do what :func:`capture_blog` does, for blocking callers."""
-    return asyncio.run(capture_blog(root, origin, more, **options))  # type: ignore[arg-type] # they are those above
+    with ThreadPoolExecutor(1) as thread:  # this one may have an event loop, as Playwright's has
+        return thread.submit(lambda: asyncio.run(capture_blog(root, origin, more, **options))).result()
