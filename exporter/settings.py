@@ -119,6 +119,7 @@ class Settings:
     allow_private_network: bool = setting(yes_or_no, "no", message("Download pictures from private addresses."))
     skip_asset_hosts: frozenset[str] = setting(hosts, "", message("Hosts whose pictures to skip, separated by commas."))
     strict_assets: bool = setting(yes_or_no, "no", message("Treat a backup with lost pictures as incomplete."))
+    warc: bool = setting(yes_or_no, "no", message("Keep the exchanges with the API as WARC in captures/."))
     markdown: bool = setting(yes_or_no, "yes", message("Keep Markdown in latest/."))
     site: bool = setting(yes_or_no, "yes", message("Keep the offline site in latest/."))
     site_title: str | None = unset(str, message("Title of the site."))

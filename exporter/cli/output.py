@@ -246,6 +246,7 @@ _COUNTED: Final[dict[str, Callable[[int], Message]]] = {
     "upload": lambda n: message_n("{n:,} upload", "{n:,} uploads", n),
     "part": lambda n: message_n("{n:,} part", "{n:,} parts", n),
     "request": lambda n: message_n("{n:,} request", "{n:,} requests", n),
+    "exchange": lambda n: message_n("{n:,} exchange", "{n:,} exchanges", n),
     "retry": lambda n: message_n("{n:,} retry", "{n:,} retries", n),
 }
 
