@@ -31,6 +31,8 @@ PAGES: Final = "pages.jsonl"
 RUNS: Final = "runs.jsonl"
 SUFFIX: Final = ".warc.gz"
 FORMAT: Final = "blog-exporter-capture"
+API: Final = "api"
+"""The kind of a capture with the answers of an API."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class CaptureInfo:
         counts: numbers by name, such as ``requests`` and ``pages``.
         complete: whether everything in the scope was answered, or is gone.
         problems: ``{"url": …, "reason": …}`` for each address that is missing for now.
+        left_out: numbers of exchanges with an API that were left out, by reason.
+        removed: the names of header fields and parameters that were taken out of exchanges with an API.
         segments: ``{"name": …, "bytes": …, "sha256": …}`` for each WARC file.
     """
 
@@ -65,11 +69,17 @@ class CaptureInfo:
     counts: dict[str, int] = field(default_factory=dict)
     complete: bool = True
     problems: list[dict[str, str]] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)
+    removed: list[str] = field(default_factory=list)
     segments: list[dict[str, Any]] = field(default_factory=list)
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON."""
-        return {"format": FORMAT, **asdict(self)}
+        stated = {"format": FORMAT, **asdict(self)}
+        for name in ("left_out", "removed"):
+            if self.kind != API:
+                del stated[name]
+        return stated
 
     @classmethod
     def of(cls, raw: Any) -> CaptureInfo:
@@ -81,14 +91,14 @@ class CaptureInfo:
         if not isinstance(raw, dict) or raw.get("format") != FORMAT:
             raise ValueError(FORMAT)
         text = {name: str(raw.get(name) or "") for name in _TEXTS}
-        counts, scope = raw.get("counts"), raw.get("scope")
+        counts, scope, removed = raw.get("counts"), raw.get("scope"), raw.get("removed")
         return cls(
             capture=raw["capture"] if isinstance(raw.get("capture"), int) else 0,
             **text,
             scope=[str(each) for each in scope] if isinstance(scope, list) else [],
-            counts={str(name): value for name, value in counts.items() if isinstance(value, int)}
-            if isinstance(counts, dict)
-            else {},
+            counts=_numbers(counts),
+            left_out=_numbers(raw.get("left_out")),
+            removed=[str(each) for each in removed] if isinstance(removed, list) else [],
             complete=raw.get("complete") is True,
             problems=[each for each in _objects(raw.get("problems")) if {"url", "reason"} <= set(each)],
             segments=[each for each in _objects(raw.get("segments")) if isinstance(each.get("name"), str)],
@@ -96,6 +106,10 @@ class CaptureInfo:
 
 
 _TEXTS: Final = ("kind", "blog_id", "started_at", "finished_at", "tool", "user_agent", "operator")
+
+
+def _numbers(raw: Any) -> dict[str, int]:
+    return {str(name): value for name, value in raw.items() if isinstance(value, int)} if isinstance(raw, dict) else {}
 
 
 def _objects(raw: Any) -> list[dict[str, Any]]:
