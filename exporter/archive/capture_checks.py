@@ -56,35 +56,39 @@ def check_captures(layout: Layout, sealed: Mapping[str, str], linked: str | None
             yield Finding(FindingCode.STRANGE_FILE, f"captures/{name}", _FOREIGN)
     numbers = [each.number for each in found]
     named = captures_in(sealed)
-    missing = False
-    for before, after in pairwise([0, *numbers, max([*numbers, *named], default=0) + 1]):
-        if after - before > 1:
-            missing = True
-            yield _gap(before + 1, after - 1)
-    parent: dict[str, Any] | None = None
-    digests: dict[str, int] = {}
+    gaps = [
+        _gap(before + 1, after - 1)
+        for before, after in pairwise([0, *numbers, max([*numbers, *named], default=0) + 1])
+        if after - before > 1
+    ]
+    yield from gaps
+    digests: dict[int, str] = {}
+    yield from _chain(found, digests)
+    for number in named:
+        if digests.get(number, sealed[capture_name(number)]) != sealed[capture_name(number)]:
+            yield Finding(FindingCode.CAPTURE_DAMAGED, capture_name(number), message("it differs from the sealed one"))
+    if numbers and not named:
+        yield Finding(FindingCode.NOT_SEALED, SUMS, message("it does not name the newest capture"))
+    if linked is not None and linked not in digests.values() and not gaps:
+        detail = message("the capture that its newest line names is missing")
+        yield Finding(FindingCode.CAPTURE_MISSING, "runs.jsonl", detail)
+    yield from _log(layout, sealed.get(CAPTURE_RUNS), max(numbers, default=0))
+
+
+def _chain(found: list[Capture], digests: dict[int, str]) -> Iterator[Finding]:
+    """Check each ``capture.json``, and put its hash into ``digests``."""
     for capture in found:
+        before = capture.number - 1
         digest, document, fault = _description(capture)
         if fault is not None:
             yield Finding(FindingCode.CAPTURE_DAMAGED, capture_name(capture.number), fault)
         elif document["capture"] != capture.number:
             detail = message("it says capture {number}", number=document["capture"])
             yield Finding(FindingCode.CAPTURE_DAMAGED, capture_name(capture.number), detail)
-        elif _parent_of(document) != parent and (parent or {}).get("capture", 0) == capture.number - 1:
+        elif (before == 0 or before in digests) and _parent_of(document) != (before, digests.get(before)):
             detail = message("it does not name the capture before it")
             yield Finding(FindingCode.CHAIN_BROKEN, capture_name(capture.number), detail)
-        parent = {"capture": capture.number, "sha256": digest}
-        digests[digest] = capture.number
-    for number in named:
-        if number in numbers and sealed[capture_name(number)] not in digests:
-            detail = message("it differs from the sealed one")
-            yield Finding(FindingCode.CAPTURE_DAMAGED, capture_name(number), detail)
-    if numbers and not named:
-        yield Finding(FindingCode.NOT_SEALED, SUMS, message("it does not name the newest capture"))
-    if linked is not None and linked not in digests and not missing:
-        detail = message("the capture that its newest line names is missing")
-        yield Finding(FindingCode.CAPTURE_MISSING, "runs.jsonl", detail)
-    yield from _log(layout, sealed.get(CAPTURE_RUNS), max(numbers, default=0))
+        digests[capture.number] = digest
 
 
 def _gap(first: int, last: int) -> Finding:
@@ -110,9 +114,10 @@ def _description(capture: Capture) -> tuple[str, dict[str, Any], str | None]:
     return digest, {} if fault else document, fault
 
 
-def _parent_of(document: Mapping[str, Any]) -> dict[str, Any] | None:
+def _parent_of(document: Mapping[str, Any]) -> tuple[int, str | None]:
+    """Return number and hash of the capture before; 0 without one."""
     parent = document["parent"]
-    return None if parent is None else {name: parent[name] for name in ("capture", "sha256")}
+    return (0, None) if parent is None else (parent["capture"], parent["sha256"])
 
 
 def _log(layout: Layout, sealed: str | None, newest: int) -> Iterator[Finding]:

@@ -1,8 +1,8 @@
 """The captures of an archive: folders of WARC files with the public pages as they were, or with the answers of an API.
 
 ``captures/000001/`` appears by one rename and is never changed. Its ``SHA256SUMS`` covers every file in it, so a person
-checks it with ``sha256sum -c``. Each ``capture.json`` names the hash of the one before it, and the root's ``SHA256SUMS``
-the newest one. ``captures/runs.jsonl`` has a line for each run, also for one that found no change.
+checks it with ``sha256sum -c``. Each ``capture.json`` names the hash of the one before it, and ``SHA256SUMS`` in the
+root the newest one. ``captures/runs.jsonl`` has a line for each run, also for one that found no change.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def seal_capture(layout: Layout, folder: Path, info: CaptureInfo) -> Capture:
         for name in names:
             atomic.sync_file(folder / name)
         atomic.move_folder(folder, target.folder)
-    seal(layout)
+    _seal(layout)
     return target
 
 
@@ -209,7 +209,13 @@ def append_capture_run(layout: Layout, line: Mapping[str, Any]) -> None:
         if path.kind() is not None:
             atomic.cut_torn_tail(path)
         atomic.append_line(path, lossless_json.dumps(dict(line)) + b"\n")
-    seal(layout)
+    _seal(layout)
+
+
+def _seal(layout: Layout) -> None:
+    """Seal the archive; a folder with captures alone has no seal."""
+    if layout.info.kind() is not None:
+        seal(layout)
 
 
 def capture_runs(layout: Layout) -> Iterator[dict[str, Any]]:

@@ -228,7 +228,7 @@ _CAPTURE: Final = object_of(
         "segments": _list_of(object_of({"name": TEXT, "bytes": _number(), "sha256": DIGEST})),
     }
 )
-_CAPTURE_RUN: Final = object_of({"started_at": _TIME, "finished_at": _TIME}, {"capture": VERSION, "complete": _FLAG})
+_CAPTURE_RUN: Final = object_of({"finished_at": _TIME}, {"started_at": _TIME, "capture": VERSION, "complete": _FLAG})
 
 
 def capture_fault(value: Any) -> str | None:
