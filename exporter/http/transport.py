@@ -40,7 +40,7 @@ from exporter.http.address_guard import AddressGuard, is_refusal, origin_of
 from exporter.http.body import Body, BodyStream
 from exporter.http.credentials import Credentials, TokenSource
 from exporter.http.deadline import Deadline, Timeouts
-from exporter.http.wire import Cut, Exchange, Record, exchange_of, recorded
+from exporter.http.wire import Cut, Record, WireExchange, exchange_of, recorded
 from exporter.message import message
 from exporter.text import printable
 
@@ -159,7 +159,7 @@ class SingleTry(aiohttp.ClientResponse):
     Only the layers that count and throttle requests may send a request again.
     """
 
-    exchange: Exchange | None = None
+    exchange: WireExchange | None = None
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
         """Read the head of the answer."""
@@ -219,7 +219,7 @@ class AiohttpTransport:
         request.sender.statistics.requests += 1
         request.sender.total.requests += 1
         deadline = Deadline(request.sender.timeouts, request.patience)
-        exchange: Exchange | None = None
+        exchange: WireExchange | None = None
         try:
             async with deadline.timeout:
                 answer = await self._ask(request)

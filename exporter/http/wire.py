@@ -36,7 +36,7 @@ class Cut(StrEnum):
 
 
 @dataclass(slots=True)
-class Exchange:
+class WireExchange:
     """One request and its answer as they were on the wire, TLS removed.
 
     Attributes:
@@ -60,7 +60,7 @@ class Exchange:
         self.answer.close()
 
 
-Record = Callable[[Exchange], Awaitable[None]]
+Record = Callable[[WireExchange], Awaitable[None]]
 """Receives each exchange after it ended, and owns it."""
 
 
@@ -97,7 +97,7 @@ class _Copying:
 class RecordingProtocol(ResponseHandler):
     """A connection of aiohttp that copies its bytes into ``exchange`` while there is one."""
 
-    exchange: Exchange | None = None
+    exchange: WireExchange | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin a connection."""
@@ -132,17 +132,17 @@ class RecordingConnector(aiohttp.TCPConnector):
             protocol.exchange = None
             if _recording.get():
                 peer = protocol.transport.get_extra_info("peername") if protocol.transport is not None else None
-                protocol.exchange = Exchange(str(req.url), self._now(), str(peer[0]) if peer else "")
+                protocol.exchange = WireExchange(str(req.url), self._now(), str(peer[0]) if peer else "")
         return connection
 
 
-def exchange_of(connection: Connection) -> Exchange | None:
+def exchange_of(connection: Connection) -> WireExchange | None:
     """Return the exchange that a connection records for its newest request."""
     protocol = connection.protocol
     return protocol.exchange if isinstance(protocol, RecordingProtocol) else None
 
 
-def end_exchange(exchange: Exchange, connection: Connection | None) -> None:
+def end_exchange(exchange: WireExchange, connection: Connection | None) -> None:
     """Stop recording: bytes that arrive later belong to nothing."""
     protocol = None if connection is None else connection.protocol
     if isinstance(protocol, RecordingProtocol) and protocol.exchange is exchange:

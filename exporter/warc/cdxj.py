@@ -166,7 +166,7 @@ class IndexLine:
         return cls(key, stamp, url, status, mime, digest, filename, offset, length)
 
 
-class Index:
+class CaptureIndex:
     """A sorted index file. Nothing of it stays in memory.
 
     Args:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.archive.captures import Capture, captures
 from exporter.errors import ArchiveDamaged
-from exporter.warc.cdxj import REVISIT, Index, IndexLine
+from exporter.warc.cdxj import REVISIT, CaptureIndex, IndexLine
 from exporter.warc.http_message import Head, Payload
 from exporter.warc.reading import read_record
 
@@ -21,7 +21,7 @@ _MOST_REVISITS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CapturedRecord:
     """A record in one of the captures."""
 
     capture: Capture
@@ -49,12 +49,12 @@ class CaptureLookup:
     def __bool__(self) -> bool:
         return bool(self._captures)
 
-    def all(self, url: str) -> list[Found]:
+    def all(self, url: str) -> list[CapturedRecord]:
         """Return the records of an address, the oldest first."""
-        found = [Found(each, line) for each in self._captures for line in Index(each.index).find(url)]
+        found = [CapturedRecord(each, line) for each in self._captures for line in CaptureIndex(each.index).find(url)]
         return sorted(found, key=lambda each: (each.line.timestamp, each.capture.number, each.line.offset))
 
-    def nearest(self, url: str, moment: datetime | None = None) -> Found | None:
+    def nearest(self, url: str, moment: datetime | None = None) -> CapturedRecord | None:
         """Return the record of an address nearest to a time, by default the newest; a success before an error."""
         found = self.all(url)
         good = [each for each in found if each.line.status < 400] or found
@@ -65,7 +65,7 @@ class CaptureLookup:
         return min(good, key=lambda each: abs(each.line.moment - moment))
 
     @contextmanager
-    def replay(self, found: Found) -> Iterator[Replay]:
+    def replay(self, found: CapturedRecord) -> Iterator[Replay]:
         """Yield the answer of a record; that of a revisit is read where its payload was stored.
 
         Raises:
@@ -92,7 +92,7 @@ class CaptureLookup:
             place = original
         raise ArchiveDamaged("The original of {url} is in no capture.", url=found.line.url)
 
-    def _original(self, url: str, date: str, digest: str) -> Found | None:
+    def _original(self, url: str, date: str, digest: str) -> CapturedRecord | None:
         stamp = "".join(filter(str.isdigit, date))[:14]
         stored = [each for each in self.all(url) if each.line.mime != REVISIT and each.line.digest == digest]
         return next((each for each in stored if each.line.timestamp == stamp), stored[-1] if stored else None)
