@@ -215,7 +215,7 @@ _CAPTURE: Final = object_of(
         "capture": VERSION,
         "parent": _or_null(object_of({"capture": VERSION, "sha256": DIGEST})),
         "kind": TEXT,
-        "blog_id": _check_blog_id,
+        "blog_id": TEXT,
         "started_at": _TIME,
         "finished_at": _TIME,
         "tool": TEXT,
