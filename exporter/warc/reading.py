@@ -50,6 +50,11 @@ class WarcRecord:
     length: int
 
     @property
+    def end(self) -> int:
+        """Where the record's gzip member ends."""
+        return self.offset + self.length
+
+    @property
     def kind(self) -> str:
         """The ``WARC-Type``, such as ``response``."""
         return self.headers.get("warc-type", "")
