@@ -49,7 +49,6 @@ T = TypeVar("T")
 _MIB = 1024 * 1024
 _OBJECT_BYTES_PER_BYTE = 3
 _OK = 200
-USER_AGENT: Final = f"blog-exporter/{__version__} (+personal blog backup)"
 _ANONYMOUS: Final = Credentials()
 _ANYWHERE: Final = AddressGuard(allow_private=True)
 _SERVICE_TIMEOUTS: Final = Timeouts()
