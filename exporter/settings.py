@@ -129,6 +129,7 @@ class Settings:
     )
     capture_max_size: int | None = unset(size, message("Size of its WARC files at which a capture ends."))
     capture_max_time: timedelta | None = unset(positive_duration, message("Time after which a capture ends."))
+    warc: bool = setting(yes_or_no, "no", message("Keep the exchanges with the API as WARC in captures/."))
     markdown: bool = setting(yes_or_no, "yes", message("Keep Markdown in latest/."))
     site: bool = setting(yes_or_no, "yes", message("Keep the offline site in latest/."))
     site_title: str | None = unset(str, message("Title of the site."))

@@ -7,12 +7,12 @@ import hashlib
 import io
 import uuid
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, Final
 
-from exporter.http.wire import Cut, Exchange
+from exporter.http.wire import Cut, WireExchange
 from exporter.warc.http_message import Head, Payload, read_head
 
 WARC_VERSION: Final = "WARC/1.1"
@@ -25,7 +25,7 @@ _PIECE_BYTES: Final = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Original:
+class EarlierRecord:
     """The record that a revisit refers to: its address, and its time as ``WARC-Date`` writes it."""
 
     url: str
@@ -51,7 +51,7 @@ class ExchangeFacts:
     cut: Cut | None
 
 
-def facts_of(exchange: Exchange) -> ExchangeFacts | None:
+def facts_of(exchange: WireExchange) -> ExchangeFacts | None:
     """Return the facts of an exchange, or ``None`` if its answer has no complete head."""
     head = read_head(exchange.answer)
     if head is None:
@@ -77,10 +77,12 @@ class RecordWriter:
 
     Args:
         file: the destination; it may already hold whole records.
+        new_id: returns the id of the next record.
     """
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], new_id: Callable[[], uuid.UUID] = uuid.uuid4) -> None:
         self._file = file
+        self._new_id = new_id
 
     def information(self, filename: str, moment: datetime, fields: Mapping[str, str]) -> str:
         """Write the ``warcinfo`` record of a file, and return its id.
@@ -95,7 +97,7 @@ class RecordWriter:
         return self._write("warcinfo", io.BytesIO(content), len(content), headers)
 
     def exchange(
-        self, exchange: Exchange, facts: ExchangeFacts, information: str, original: Original | None = None
+        self, exchange: WireExchange, facts: ExchangeFacts, information: str, original: EarlierRecord | None = None
     ) -> int:
         """Write the answer of an exchange, then its request, and return the bytes of the answer's record.
 
@@ -134,16 +136,18 @@ class RecordWriter:
         self._write("request", io.BytesIO(exchange.request), len(exchange.request), headers)
         return length
 
-    def resource(self, url: str, moment: datetime, media_type: str, content: bytes, information: str) -> None:
-        """Write content that no server sent."""
+    def resource(self, url: str, moment: datetime, media_type: str, content: bytes, information: str) -> str:
+        """Write content that no server sent, and return its digest."""
+        digest = _digest(hashlib.sha1(content, usedforsecurity=False))
         headers = {
             "WARC-Target-URI": url,
             "WARC-Date": warc_date(moment),
             "WARC-Warcinfo-ID": information,
-            "WARC-Payload-Digest": _digest(hashlib.sha1(content, usedforsecurity=False)),
+            "WARC-Payload-Digest": digest,
             "Content-Type": media_type,
         }
         self._write("resource", io.BytesIO(content), len(content), headers)
+        return digest
 
     def _write(self, kind: str, content: IO[bytes], length: int, headers: Mapping[str, str]) -> str:
         """Write a record with the next bytes of ``content``, and return its id."""
@@ -152,7 +156,7 @@ class RecordWriter:
         for piece in _pieces(content, length):
             hashed.update(piece)
         content.seek(start)
-        record_id = f"<urn:uuid:{uuid.uuid4()}>"
+        record_id = f"<urn:uuid:{self._new_id()}>"
         lines = {
             "WARC-Type": kind,
             "WARC-Record-ID": record_id,

@@ -11,17 +11,17 @@ from typing import BinaryIO, Final, Self
 
 from exporter.archive import atomic
 from exporter.archive.safe_files import inner
-from exporter.http.wire import Exchange
+from exporter.http.wire import WireExchange
 from exporter.warc.cdxj import IndexLine
 from exporter.warc.reading import read_record
-from exporter.warc.records import ExchangeFacts, Original, RecordWriter
+from exporter.warc.records import EarlierRecord, ExchangeFacts, RecordWriter
 
 MAX_SEGMENT_BYTES: Final = 1_000_000_000
 SUFFIX: Final = ".warc.gz"
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class SegmentMark:
     """The end of the last whole record: the number of the segment, from 0, and its bytes so far."""
 
     segment: int = 0
@@ -47,7 +47,7 @@ class SegmentWriter:
         folder: Path,
         prefix: str,
         fields: Mapping[str, str],
-        mark: Mark | None = None,
+        mark: SegmentMark | None = None,
         *,
         most_bytes: int = MAX_SEGMENT_BYTES,
     ) -> None:
@@ -58,7 +58,7 @@ class SegmentWriter:
         self._file: BinaryIO | None = None
         self._number = 0 if mark is None else mark.segment
         self._information = ""
-        self._cut(mark or Mark())
+        self._cut(mark or SegmentMark())
 
     def __enter__(self) -> Self:
         return self
@@ -67,17 +67,17 @@ class SegmentWriter:
         self.close()
 
     @property
-    def mark(self) -> Mark:
+    def mark(self) -> SegmentMark:
         """The end of the last whole record."""
         if self._file is not None:
-            return Mark(self._number, self._file.tell())
-        return Mark(self._number, self._size())
+            return SegmentMark(self._number, self._file.tell())
+        return SegmentMark(self._number, self._size())
 
     def names(self) -> list[str]:
         """Return the names of the segments with records, in order."""
         return [name for number in range(self._number + 1) if (self._folder / (name := self._name(number))).exists()]
 
-    def write(self, exchange: Exchange, facts: ExchangeFacts, original: Original | None = None) -> IndexLine:
+    def write(self, exchange: WireExchange, facts: ExchangeFacts, original: EarlierRecord | None = None) -> IndexLine:
         """Write an exchange, and return the index line of its answer.
 
         Args:
@@ -104,7 +104,7 @@ class SegmentWriter:
             length=length,
         )
 
-    def sync(self) -> Mark:
+    def sync(self) -> SegmentMark:
         """Make all records durable, and return the mark after them."""
         if self._file is not None:
             with atomic.translated(self._folder):
@@ -112,7 +112,7 @@ class SegmentWriter:
                 os.fsync(self._file.fileno())
         return self.mark
 
-    def duplicate(self) -> tuple[int, Mark] | None:
+    def duplicate(self) -> tuple[int, SegmentMark] | None:
         """Return a second descriptor of the segment, for a thread that makes it durable, and the mark at its end."""
         if self._file is None:
             return None
@@ -149,7 +149,7 @@ class SegmentWriter:
         path = self._folder / self._name(self._number)
         return path.stat().st_size if path.exists() else 0
 
-    def _cut(self, mark: Mark) -> None:
+    def _cut(self, mark: SegmentMark) -> None:
         """Remove what was written after a mark."""
         with atomic.translated(self._folder):
             path = self._folder / self._name(mark.segment)

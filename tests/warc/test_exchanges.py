@@ -16,7 +16,7 @@ from exporter.errors import TransportError
 from exporter.http.address_guard import AddressGuard
 from exporter.http.engine import Engine
 from exporter.http.retry import RetryPolicy
-from exporter.http.wire import Exchange
+from exporter.http.wire import WireExchange
 from exporter.warc.cdxj import IndexLine
 from exporter.warc.http_message import decoded
 from exporter.warc.reading import read_record
@@ -41,7 +41,7 @@ async def captured(folder: Path, number: int) -> tuple[list[Heard], list[IndexLi
     server = RawServer()
     with SegmentWriter(folder, "blog", {"software": "test"}, most_bytes=200_000) as segments:
 
-        async def record(exchange: Exchange) -> None:
+        async def record(exchange: WireExchange) -> None:
             facts = facts_of(exchange)
             assert facts is not None
             lines.append(segments.write(exchange, facts))
