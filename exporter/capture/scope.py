@@ -120,9 +120,11 @@ _NUMBERING: Final = frozenset(
 """Names of parameters that select a post or a page of a list by number."""
 _TRACKING: Final = re.compile(r"(?:utm_[a-z]+|fbclid|gclid|yclid|mc_[ce]id|_ga)=[^&]*&?", re.IGNORECASE)
 _DATED: Final = re.compile(
-    r"(?:[^?]*/)?(?P<year>[0-9]{4})(?:[/-]?[0-9]{2}){0,2}(?:/(?:page/)?[0-9]{1,4})?(?:\.html?)?/?"
+    r"(?:[^?]*/)?(?P<year>19[0-9]{2}|2[01][0-9]{2})"
+    r"(?:/?(?:0[1-9]|1[0-2])(?:/?(?:0[1-9]|[12][0-9]|3[01]))?|-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01]))?)"
+    r"(?:/(?:page/)?[0-9]{1,4})?(?:\.html?)?/?"
 )
-"""A path that ends with a date: a list by year, month or day, not the entry of a day."""
+"""A path that ends with a month or a day: a list, and not one of the entries. Other numbers are ids."""
 _DIGITS: Final = re.compile(r"[0-9]+")
 
 
@@ -272,14 +274,9 @@ class Scope:
         if len(str(address)) > _MAX_CHARACTERS or _repeats(address.path):
             return LeftOut.ENDLESS
         dated = _DATED.fullmatch(place) if address.query is None else None
-        if dated is not None and not _FIRST_YEAR <= int(dated["year"]) <= self.this_year + 1 and _is_list(place):
+        if dated is not None and not _FIRST_YEAR <= int(dated["year"]) <= self.this_year + 1:
             return LeftOut.ENDLESS
         return None
-
-
-def _is_list(place: str) -> bool:
-    """Return whether a dated path is that of a list: a number of four digits alone can be the id of an entry."""
-    return len(_DIGITS.findall(place)) > 1 or bool(re.search(r"(?:^|/)[0-9]{6}(?:[0-9]{2})?/?\Z", place))
 
 
 def _names(query: str | None) -> Iterable[str]:
