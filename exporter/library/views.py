@@ -353,6 +353,7 @@ def _site_view(settings: Settings, root: Path, service: Records) -> LatestView:
     options = site_options(settings, root)
 
     def files(state: State) -> Iterable[DerivedFile]:
+        from exporter.site.captured import CapturedPages  # noqa: PLC0415 - see above
         from exporter.site.history import ArchiveHistory  # noqa: PLC0415 - see above
         from exporter.site.thumbnails import Thumbnails  # noqa: PLC0415 - see above
         from exporter.site.view import SiteView  # noqa: PLC0415 - see above
@@ -360,12 +361,15 @@ def _site_view(settings: Settings, root: Path, service: Records) -> LatestView:
         archive = Archive(root, state.parsed)
         history = ArchiveHistory(archive, service, state.version)
         thumbnails = Thumbnails(archive.layout, keeps=True)
-        return SiteView(service, history, options, archive.layout, thumbnails).files(state)
+        captured = CapturedPages(archive.layout)
+        return SiteView(service, history, options, archive.layout, thumbnails, captured).files(state)
 
     def facts(version: int) -> str:
+        from exporter.site.captured import CapturedPages  # noqa: PLC0415 - see above
         from exporter.site.history import completeness_at  # noqa: PLC0415 - see above
 
-        return repr(completeness_at(Archive.open(root), version))
+        reader = Archive.open(root)
+        return repr(completeness_at(reader, version)) + CapturedPages(reader.layout).identity
 
     chosen = {"site_title": options.title, "site_lang": options.language}
     if options.entry_addresses:
