@@ -54,7 +54,7 @@ def capture_page(path: Path, settings: Settings, asked: Mapping[str, str], root:
     moment = moment_of(asked.get("at", ""))
     found = lookup.nearest(address, moment)
     shown = visible(address[:_MAX_SHOWN_CHARACTERS])[0]
-    context = {"title": t("Not captured"), "address": shown, "frame": "", "dates_of": [], "back": ""}
+    context = {"title": t("Not captured"), "address": shown, "shown_at": "", "dates_of": [], "back": ""}
     if entry and len(entry) < 100:
         context["back"] = f"entry/{safe_name(entry)}.html"
     if found is not None:
@@ -64,7 +64,7 @@ def capture_page(path: Path, settings: Settings, asked: Mapping[str, str], root:
         when = parts.dates.local_minute(found.line.moment)
         context |= {
             "title": t("As it looked on {when}", when=when),
-            "frame": f"{root}{stamp}/{found.line.url}",
+            "shown_at": f"{root}{stamp}/{found.line.url}",
             "dates_of": [(_minute(parts, each), capture_link(address, each, entry), each == stamp) for each in newest],
         }
     return renderer.render("replay.html", CAPTURE_PAGE, **context), 200 if found is not None else 404
