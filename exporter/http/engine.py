@@ -7,11 +7,10 @@ One engine serves one blog or many. It owns the connection pools, the throttle o
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import Any, Final, Protocol, Self, TypeVar
+from typing import Final, Protocol, Self, TypeVar
 from urllib.parse import quote
 
 import aiohttp
@@ -20,11 +19,13 @@ from yarl import URL
 
 from exporter import __version__
 from exporter.clock import Clock, SystemClock
-from exporter.errors import RedirectRefused
+from exporter.errors import RedirectRefused, ServiceError
 from exporter.http.address_guard import AddressGuard, check_base_url, origin_of
 from exporter.http.body import FileBody, MemoryBody, MemoryBudget, RecordedBody, Sink
 from exporter.http.credentials import Credentials, TokenSource
 from exporter.http.deadline import Timeouts
+from exporter.http.file_source import FileSource
+from exporter.http.recording import Recorder
 from exporter.http.retry import HostWatch, RetryEvent, Retrying, RetryPolicy, ServiceWatch
 from exporter.http.throttle import Throttled, Throttles
 from exporter.http.transport import (
@@ -40,7 +41,7 @@ from exporter.http.transport import (
 )
 from exporter.http.wire import Record, RecordingConnector
 from exporter.message import message
-from exporter.model.exchange import Request, Response
+from exporter.model.exchange import Held, Request, Response
 from exporter.text import printable
 
 T = TypeVar("T")
@@ -53,6 +54,7 @@ _ANYWHERE: Final = AddressGuard(allow_private=True)
 _SERVICE_TIMEOUTS: Final = Timeouts()
 _SERVICE_POLICY: Final = RetryPolicy()
 
+USER_AGENT: Final = f"blog-exporter/{__version__} (+personal blog backup)"
 DOWNLOAD_TIMEOUTS: Final = Timeouts(total=600.0)
 DOWNLOAD_POLICY: Final = RetryPolicy(
     retries=3, base=0.5, ceiling=10.0, give_up_after=float("inf"), max_retry_after=120.0
@@ -117,6 +119,7 @@ class Engine:
         concurrency: int = 8,
         rate: float | None = None,
         on_retry: Callable[[RetryEvent], None] = lambda _: None,
+        recorder: Recorder | None = None,
     ) -> Client:
         """Return a client that sends the requests of one blog to its service.
 
@@ -129,6 +132,7 @@ class Engine:
             concurrency: the most requests at a time to this origin.
             rate: the most requests to it per second; ``None`` for no limit.
             on_retry: is called before each wait.
+            recorder: records the exchanges; without one nothing is copied.
 
         Raises:
             UsageError: the base URL or a limit is invalid.
@@ -149,7 +153,8 @@ class Engine:
             return target
 
         sender = Sender(timeouts, Statistics(), place, message(": check the address and the network"), self.statistics)
-        transport = AiohttpTransport(self._session(_ANYWHERE), _ANYWHERE, self._allowance)
+        session = self._session(_ANYWHERE, record=recorder is not None)
+        transport = AiohttpTransport(session, _ANYWHERE, self._allowance)
         watch = ServiceWatch(transport, policy, self._clock)
         self._longest_pauses[origin] = max(policy.longest_pause, self._longest_pauses.get(origin, 0.0))
         retrying = Retrying(
@@ -162,7 +167,8 @@ class Engine:
             on_retry=on_retry,
             chance=self._chance,
         )
-        return Client(self, retrying, watch, base, origin, MemoryBody(self.budget, max_body), sender, credentials)
+        body = MemoryBody(self.budget, max_body)
+        return Client(self, retrying, watch, base, origin, body, sender, credentials, recorder)
 
     def restrict(self, origin: str, rate: float) -> None:
         """Send one request at a time to a host, and at most ``rate`` in a second, from now on."""
@@ -200,6 +206,7 @@ class Engine:
         max_bytes: int = 100_000_000,
         policy: RetryPolicy = DOWNLOAD_POLICY,
         user_agent: str | None = None,
+        on_retry: Callable[[RetryEvent], None] = lambda _: None,
     ) -> Capturer:
         """Return a capturer that records exchanges with all addresses that the guard permits.
 
@@ -209,17 +216,24 @@ class Engine:
             max_bytes: of an answer's body as sent; a longer one is cut.
             policy: when to repeat a request.
             user_agent: replaces this program's name in requests.
+            on_retry: is called before each wait.
         """
         transport = AiohttpTransport(self._session(guard, record=True), guard, self._allowance)
         watch = HostWatch(transport, policy, self._longest_pauses)
         throttled = Throttled(watch, self._throttles)
-        retrying = Retrying(throttled, policy, watch, self._throttles, self._clock, chance=self._chance)
+        retrying = Retrying(
+            throttled, policy, watch, self._throttles, self._clock, on_retry=on_retry, chance=self._chance
+        )
         sender = Sender(timeouts, Statistics(), total=self.statistics)
         return Capturer(retrying, guard, sender, max_bytes, user_agent)
 
-    def limit(self, origin: str, concurrency: int, rate: float | None) -> None:
-        """Lower the number of requests at a time to a host, and the requests per second; ``None`` for no limit."""
+    def limit(self, origin: str, concurrency: int, rate: float | None, longest_pause: float = 0.0) -> None:
+        """Lower the number of requests at a time to a host, and the requests per second; ``None`` for no limit.
+
+        Pauses that the host requests are obeyed for at least ``longest_pause`` seconds.
+        """
         self._throttles.restrict(origin, concurrency, rate)
+        self._longest_pauses[origin] = max(longest_pause, self._longest_pauses.get(origin, 0.0))
 
     async def page(
         self, address: str, *, timeouts: Timeouts = _SERVICE_TIMEOUTS, max_body: int = 8 * _MIB
@@ -270,7 +284,7 @@ class Engine:
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers={
-                    "User-Agent": f"blog-exporter/{__version__} (+personal blog backup)",
+                    "User-Agent": USER_AGENT,
                     "Accept": "application/json",  # downloads replace this and the encoding
                     "Accept-Encoding": "gzip, deflate",
                 },
@@ -288,32 +302,6 @@ class PublicPage:
     status: int
     headers: Mapping[str, str]
     body: bytes
-
-
-class FileSource(Protocol):
-    """A source on this machine, which a client reads instead of a service."""
-
-    @property
-    def originals(self) -> Mapping[str, Path]:
-        """The files to keep as they are, by the addresses of their asset records."""
-
-    @property
-    def losses(self) -> Sequence[str]:
-        """Sentences about content that could not be read."""
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """Sentences about parts that fit no rule and are kept."""
-
-    @property
-    def evidence(self) -> Mapping[str, Any]:
-        """The proof that a record is absent, for its tombstone."""
-
-    def prepare(self, folder: Path, check: Callable[[], None], /) -> None:
-        """Read the source; temporary files go into ``folder``, and ``check`` may raise to stop."""
-
-    def close(self) -> None:
-        """Delete the temporary files."""
 
 
 class ServiceClient(Protocol):
@@ -335,6 +323,13 @@ class ServiceClient(Protocol):
     def source(self) -> FileSource | None:
         """The file that is read instead of a service."""
 
+    @property
+    def recorder(self) -> Recorder | None:
+        """Records the exchanges, if they are to be kept."""
+
+    def is_kept(self, request: Request) -> bool:
+        """Return whether a conditional request loses nothing: no recorder lacks the answer."""
+
     def slow_down(self, pause: float) -> None:
         """Wait at least ``pause`` seconds between two requests to the service from now on."""
 
@@ -346,6 +341,7 @@ class ServiceClient(Protocol):
         probe: bool = False,
         once: bool = False,
         recover: Callable[[], Awaitable[T | None]] | None = None,
+        holds: Callable[[T], Held] | None = None,
     ) -> T:
         """Send a request until ``parse`` accepts the answer."""
 
@@ -363,6 +359,7 @@ class Client:
         body: the destination of answers.
         sender: counts the requests and names the service in messages.
         credentials: provides the credentials.
+        recorder: records the exchanges; ``None`` if nothing is copied.
     """
 
     engine: Engine
@@ -373,6 +370,7 @@ class Client:
     body: MemoryBody
     sender: Sender
     credentials: TokenSource
+    recorder: Recorder | None = None
 
     @property
     def source(self) -> None:
@@ -400,6 +398,7 @@ class Client:
         probe: bool = False,
         once: bool = False,
         recover: Callable[[], Awaitable[T | None]] | None = None,
+        holds: Callable[[T], Held] | None = None,
     ) -> T:
         """Send ``request`` until ``parse`` accepts the answer.
 
@@ -411,6 +410,7 @@ class Client:
             once: whether the request is never repeated.
             recover: for a request that must not be carried out twice: called before it is repeated, because it may have
                 arrived although no answer came. It returns the effect that the request had, or ``None``.
+            holds: returns the records in an accepted answer; only called if exchanges are recorded.
 
         Raises:
             NotAuthorised, ApiError: raised by ``parse``, at once.
@@ -434,11 +434,48 @@ class Client:
         def parsed(response: HttpResponse) -> T:
             return parse(Response(response.status, response.headers, response.body, objects, advice, token_header))
 
+        if self.recorder is not None and self.recorder.keeper is not None:
+            return await self._recorded(self.recorder, sent, parsed, recover, holds, probe=probe, once=once)
         if once:
             return await self.retrying.attempt(sent, parsed)
         answer = await self.retrying.fetch(sent, parsed, recover)
         if probe:
             self.watch.probe_with(lambda: self.retrying.attempt(sent, parsed))
+        return answer
+
+    def is_kept(self, request: Request) -> bool:
+        """Return whether a conditional request loses nothing: no recorder lacks the answer."""
+        keeper = None if self.recorder is None else self.recorder.keeper
+        return keeper is None or keeper.knows(str(self._url(request)))
+
+    async def _recorded(
+        self,
+        recorder: Recorder,
+        sent: HttpRequest,
+        parsed: Callable[[HttpResponse], T],
+        recover: Callable[[], Awaitable[T | None]] | None,
+        holds: Callable[[T], Held] | None,
+        *,
+        probe: bool,
+        once: bool,
+    ) -> T:
+        """Send a request as :meth:`fetch` does, and record its attempts."""
+        keeper = recorder.keeper
+        if keeper is None:  # recording has ended since a probe was stored
+            return await self.retrying.attempt(sent, parsed)
+        kept = keeper.begin(self.credentials)
+        attempts = replace(sent, record=kept.attempt, store=recorder.memory.answer)
+        try:
+            if once:
+                answer = await self.retrying.attempt(attempts, parsed)
+            else:
+                answer = await self.retrying.fetch(attempts, parsed, recover)
+        except ServiceError:
+            kept.failed()
+            raise
+        kept.answered(None if holds is None else holds(answer))
+        if probe:
+            self.watch.probe_with(lambda: self._recorded(recorder, sent, parsed, None, holds, probe=False, once=True))
         return answer
 
     def _url(self, request: Request) -> URL:

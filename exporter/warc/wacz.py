@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Self
 from exporter import __version__, lossless_json
 from exporter.archive.captures import Capture, stated_sums
 from exporter.errors import ArchiveDamaged
-from exporter.warc.cdxj import Index, IndexLine
+from exporter.warc.cdxj import CaptureIndex, IndexLine
 from exporter.warc.signature import Signer
 
 if TYPE_CHECKING:
@@ -57,7 +57,9 @@ class PageLine:
         digits = self.timestamp
         moment = f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}T{digits[8:10]}:{digits[10:12]}:{digits[12:14]}Z"
         name = hashlib.sha256(f"{self.timestamp}/{self.url}".encode("utf-8", "surrogatepass")).hexdigest()[:20]
-        return lossless_json.dumps({"id": name, "url": self.url, "ts": moment, "title": self.title, **self.more}) + b"\n"
+        return (
+            lossless_json.dumps({"id": name, "url": self.url, "ts": moment, "title": self.title, **self.more}) + b"\n"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,16 +153,14 @@ class Collection:
 
     def _in_order(self) -> Iterator[tuple[Capture, IndexLine]]:
         def of(capture: Capture) -> Iterator[tuple[Capture, IndexLine]]:
-            return ((capture, line) for line in Index(capture.index))
+            return ((capture, line) for line in CaptureIndex(capture.index))
 
         return heapq.merge(*map(of, self.captures), key=lambda each: (each[1].key, each[1].timestamp))
 
     def _name(self, capture: Capture, line: IndexLine) -> str:
         name = self.names.get((capture.number, line.filename))
         if name is None:
-            raise ArchiveDamaged(
-                "{index} names a file that is missing. Verify the archive.", index=capture.index
-            )
+            raise ArchiveDamaged("{index} names a file that is missing. Verify the archive.", index=capture.index)
         return name
 
     def _cut(self) -> None:
@@ -169,7 +169,7 @@ class Collection:
         for capture in self.captures:
             starts: dict[str, list[int]] = {}
             gone: dict[str, set[int]] = {}
-            for line in Index(capture.index):
+            for line in CaptureIndex(capture.index):
                 if line.filename in files:
                     starts.setdefault(line.filename, []).append(line.offset)
                     if line in self.withheld:
