@@ -25,7 +25,7 @@ from exporter.export.posts import Newest, Posts
 from exporter.export.report import Report
 from exporter.export.targets import TARGETS
 from exporter.html.text import collapse
-from exporter.library.views import SITE, site_options
+from exporter.library.views import SITE, captured_pages, site_options
 from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
@@ -404,7 +404,7 @@ def copy_site(
                 history,
                 options,
                 thumbnails=Thumbnails(reader.layout),
-                captured=CapturedPages(reader.layout if public is None else None),
+                captured=captured_pages(reader, state, settings) if public is None else CapturedPages(),
             )
             files = copied_site(view, records)
             written = write_export(files, archive, target, document)

@@ -22,7 +22,7 @@ from aiohttp import hdrs, web
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.safe_files import InnerPath
 from exporter.errors import BlogExporterError, NoSuchRecord, UsageError
-from exporter.library.views import site_options
+from exporter.library.views import captured_pages, site_options
 from exporter.message import message, said
 from exporter.serve.api import Api, json_of
 from exporter.serve.capture_page import STYLE, capture_page, style_sheet
@@ -41,7 +41,7 @@ from exporter.serve.replay import ReplayServer
 from exporter.serve.search_page import search_page
 from exporter.serve.sending import sent, text_answer, with_headers
 from exporter.service.registry import service_of
-from exporter.site.captured import CAPTURE_PAGE, CapturedPages
+from exporter.site.captured import CAPTURE_PAGE
 from exporter.site.history import ArchiveHistory
 from exporter.site.templating import POLICY, framing_policy
 from exporter.site.thumbnails import Thumbnails
@@ -125,14 +125,9 @@ def _make_site(folder: Path, settings: Settings, at: int | None, archive: Archiv
     version = archive.resolve(at)
     service = service_of(settings, archive.info.service)
     history, options = ArchiveHistory(archive, service, version), site_options(settings, archive.path)
-    view = SiteView(
-        service,
-        history,
-        options,
-        thumbnails=Thumbnails(archive.layout),
-        captured=CapturedPages(archive.layout),
-    )
     with contextlib.closing(archive.state(version)) as state:
+        captured = captured_pages(archive, state, settings)
+        view = SiteView(service, history, options, thumbnails=Thumbnails(archive.layout), captured=captured)
         for file in view.files(state):
             path = folder / file.path
             path.parent.mkdir(parents=True, exist_ok=True)

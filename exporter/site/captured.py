@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -15,6 +15,9 @@ from exporter.warc.cdxj import TIMESTAMP, surt
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
+    from exporter.model.records import Raw
+
+    AddressOf = Callable[[str, Raw], str | None]
 
 CAPTURE_PAGE: Final = "capture.html"
 """The page of captures in a site. The server answers it with the captured page that its query names."""
@@ -36,9 +39,11 @@ class CapturedPages:
 
     Args:
         layout: the archive; ``None`` for a site without captures.
+        address_of: builds the address of an entry from its id and record if the service does not state it.
     """
 
-    def __init__(self, layout: Layout | None = None) -> None:
+    def __init__(self, layout: Layout | None = None, address_of: AddressOf = lambda *_: None) -> None:
+        self._address_of = address_of
         found = [] if layout is None else captures(layout)
         infos = ((each, _info(each)) for each in found)
         self.rows: Sequence[tuple[int, CaptureInfo | None]] = [
@@ -53,9 +58,18 @@ class CapturedPages:
         """What changes with the captures; empty without any."""
         return " ".join(f"{number}{'' if info is None else '+'}" for number, info in self.rows)
 
-    def find(self, addresses: Sequence[str]) -> CapturedPage | None:
-        """Return the captures of a page, given its possible addresses."""
-        for address in addresses if self._captures else ():
+    def find(self, entry_id: str, addresses: Sequence[str], load: Callable[[], Raw | None]) -> CapturedPage | None:
+        """Return the captures of an entry's page.
+
+        Args:
+            entry_id: the entry.
+            addresses: its possible addresses.
+            load: reads its record, which is only needed without a stated address.
+        """
+        if not self._captures:
+            return None
+        built = None if addresses else self._address_of(entry_id, load() or {})
+        for address in addresses or filter(None, [built]):
             stamps = self._stamps.get(surt(address).encode("utf-8", "replace"))
             if stamps:
                 return CapturedPage(address, tuple(sorted(stamps, reverse=True)))

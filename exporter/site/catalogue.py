@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -397,7 +398,11 @@ class Catalogue:
         self._keep_links(Kind.ENTRIES, entry_id, facts.links)
         for address in facts.addresses:
             self._addresses.add(entry_id, address)
-        page = None if facts.private or facts.access else self._captured.find(facts.addresses)
+        page = (
+            None
+            if facts.private or facts.access
+            else self._captured.find(entry_id, facts.addresses, partial(self.records.load, Kind.ENTRIES, entry_id))
+        )
         if page is not None:
             self.captures[entry_id] = page
         parts = (

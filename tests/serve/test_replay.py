@@ -144,7 +144,7 @@ class TestPages:
                 assert gone not in text
 
     def test_style_sheets(self, root: Path, pages: Pages) -> None:
-        sheet = "@charset \"shift_jis\"; @import url(\"b.css\"); a { content: 'ソ'; background: url( ../x.png ) }"
+        sheet = '@charset "shift_jis"; @import url("b.css"); a { content: \'ソ\'; background: url( ../x.png ) }'
         pages.page("/css/a.css", sheet.encode("cp932"), ("Content-Type", "text/css"))
         captured(root, pages, ["/css/a.css"], moment=FIRST)
         with replaying(root, pages) as replay:
@@ -180,7 +180,11 @@ class TestPages:
         pages.page("/p.html", "second")
         captured(root, pages, ["/p.html"], moment=LATER)
         with replaying(root, pages) as replay:
-            for stamp, shown in (("20250101000000", "first"), ("20260110000000", "first"), ("20270101000000", "second")):
+            for stamp, shown in (
+                ("20250101000000", "first"),
+                ("20260110000000", "first"),
+                ("20270101000000", "second"),
+            ):
                 assert replay.get("/p.html", stamp=stamp).text == shown
 
     def test_coded_bodies_and_revisits(self, root: Path, pages: Pages) -> None:
@@ -270,7 +274,13 @@ class TestItsOrigin:
                     assert sources == {replay.root, "'unsafe-inline'"}
                     assert headers["X-Content-Type-Options"] == "nosniff"
                     assert headers["Referrer-Policy"] == "no-referrer"
-                    for name in ("Set-Cookie", "Service-Worker-Allowed", "Refresh", "Link", "Access-Control-Allow-Origin"):
+                    for name in (
+                        "Set-Cookie",
+                        "Service-Worker-Allowed",
+                        "Refresh",
+                        "Link",
+                        "Access-Control-Allow-Origin",
+                    ):
                         assert name not in headers
 
     def test_only_its_own_pages_may_use_its_fonts(self, root: Path, pages: Pages) -> None:
