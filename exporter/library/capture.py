@@ -24,6 +24,7 @@ from exporter.capture.events import CaptureEvent
 from exporter.capture.outcome import CaptureOutcome, CaptureSettings
 from exporter.capture.run import CaptureRun
 from exporter.clock import Clock, SystemClock
+from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import ArchiveLocked, BlogExporterError, UsageError
 from exporter.export.own_links import infer_entry_url
 from exporter.html.links import AddressPattern, absolute, host_of
@@ -31,6 +32,7 @@ from exporter.html.web_address import parsed
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import USER_AGENT, Engine
 from exporter.http.retry import RetryEvent, RetryPolicy
+from exporter.library.views import present_views, refresh_latest
 from exporter.model.kinds import Kind
 from exporter.model.records import Audience
 from exporter.service.interface import Records
@@ -111,7 +113,14 @@ def capture(
     run = CaptureRun(
         archive, engine, how, clock or SystemClock(), lambda: list(entry_addresses(archive, settings)), service
     )
-    return PageCapture(run, settings.wait_lock.total_seconds())
+    return PageCapture(run, settings.wait_lock.total_seconds(), lambda: _link_captures(archive, settings))
+
+
+def _link_captures(root: Path, settings: Settings) -> None:
+    """Let the site link to a new capture; only the pages that gain a link are made again."""
+    archive = Archive.open(root)
+    if archive.newest() is not None:
+        refresh_latest(archive, present_views(settings, root))
 
 
 def _own(settings: Settings, name: str) -> Any:
@@ -182,7 +191,7 @@ def entry_addresses(archive: Path, settings: Settings) -> Iterator[str]:
         return
     service = service_of(settings, reader.info.service)
     with contextlib.closing(reader.state()) as state:
-        build = _builder(state, service, settings)
+        build = address_builder(state, service, settings)
         for entry_id, raw in state.scan(Kind.ENTRIES):
             post = service.post(raw)
             if post.private is True or post.audience not in {None, Audience.PUBLIC}:
@@ -193,8 +202,8 @@ def entry_addresses(archive: Path, settings: Settings) -> Iterator[str]:
                 yield url
 
 
-def _builder(state: State, service: Records, settings: Settings) -> Callable[[str, dict[str, Any]], str | None]:
-    """Return what builds the address of an entry that does not state it."""
+def address_builder(state: State, service: Records, settings: Settings) -> Callable[[str, dict[str, Any]], str | None]:
+    """Return what builds the address of an entry that does not state it, from its id and record."""
     if settings.entry_url is not None:
         pattern = AddressPattern(settings.entry_url, "entry_url")
         return lambda _, raw: pattern.fill(raw)
@@ -219,10 +228,12 @@ class PageCapture:
     Attributes:
         run: the run, whose archive is locked meanwhile.
         wait: how long to wait for the lock, in seconds.
+        link: called under the lock after a new capture, to link it from the site.
     """
 
     run: CaptureRun
     wait: float
+    link: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         self._stopping = asyncio.Event()
@@ -255,9 +266,12 @@ class PageCapture:
                 yield event
 
     async def _locked_run(self) -> AsyncGenerator[CaptureEvent, None]:
-        async with self._locked(), aclosing(self.run.events()) as events:
-            async for event in events:
-                yield event
+        async with self._locked():
+            async with aclosing(self.run.events()) as events:
+                async for event in events:
+                    yield event
+            if self.outcome.capture is not None:
+                await finish_in_thread(self.link)
 
     @asynccontextmanager
     async def _locked(self) -> AsyncIterator[None]:
