@@ -54,13 +54,13 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
         NoArchive: no run ever ended or is running.
         ArchiveDamaged: the newest manifest cannot be read.
     """
-    last = next(archive.newest_runs(), None)
+    last = next(archive.newest_backups(), None)
     writer = archive.lock().holder() or None
     number = archive.newest()
     if last is None and writer is None:
         archive.resolve()
     newest = None if number is None else archive.manifest(number)
-    good = next((run for run in archive.newest_runs() if run.get("outcome") in SUCCESSES), None)
+    good = next((run for run in archive.newest_backups() if run.get("outcome") in SUCCESSES), None)
     completeness, problems = archive.completeness()
     since = str(good["finished_at"]) if good is not None else newest.finished_at if newest is not None else None
     age = None if since is None else SystemClock().now() - datetime.fromisoformat(since)
@@ -109,7 +109,7 @@ def is_due(archive: Archive, max_age: timedelta) -> bool:
     if archive.lock().holder():
         return False
     now = SystemClock().now()
-    for run in archive.newest_runs():
+    for run in archive.newest_backups():
         saved = run.get("outcome") in SUCCESSES
         limit = max_age if saved else _PAUSE_AFTER_FAILURE
         age = now - datetime.fromisoformat(str(run["finished_at"]))

@@ -31,10 +31,17 @@ class CapturedRecord:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A recorded answer. For a revisit it is that of the record with the same payload."""
+    """A recorded answer. For a revisit it is that of the record with the same payload.
+
+    Attributes:
+        head: its head.
+        payload: its payload.
+        truncated: whether the recording is incomplete.
+    """
 
     head: Head
     payload: Payload
+    truncated: bool = False
 
 
 class CaptureLookup:
@@ -90,7 +97,7 @@ class CaptureLookup:
                         offset=place.line.offset,
                     )
                 if record.kind != "revisit":
-                    yield Replay(answer[0], answer[1])
+                    yield Replay(answer[0], answer[1], "warc-truncated" in record.headers)
                     return
                 original = self.original(record, place.line)
             if original is None:
