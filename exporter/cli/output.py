@@ -233,6 +233,7 @@ _COUNTED: Final[dict[str, Callable[[int], Message]]] = {
     "unused asset": lambda n: message_n("{n:,} unused asset", "{n:,} unused assets", n),
     "picture or file": lambda n: message_n("{n:,} picture or file", "{n:,} pictures and files", n),
     "record": lambda n: message_n("{n:,} record", "{n:,} records", n),
+    "capture": lambda n: message_n("{n:,} capture", "{n:,} captures", n),
     "version": lambda n: message_n("{n:,} version", "{n:,} versions", n),
     "finding": lambda n: message_n("{n:,} finding", "{n:,} findings", n),
     "problem": lambda n: message_n("{n:,} problem", "{n:,} problems", n),
