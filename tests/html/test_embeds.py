@@ -157,4 +157,4 @@ def test_the_link_of_a_frame_is_rewritten_like_others() -> None:
 def test_a_lazy_picture_and_its_copy_for_browsers_without_scripts_are_one(html: str, pictures: int) -> None:
     body = parse(html)
     assert sum(isinstance(each, Element) and each.tag == "img" for each in body.walk()) == pictures
-    assert ("words" in body.text) == ("words" in html)
+    assert ("words" in body.text()) == ("words" in html)
