@@ -7,7 +7,7 @@ from enum import StrEnum, auto
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from exporter.capture.scope import Kind
+    from exporter.capture.scope import AddressKind
 
 
 class Effect(StrEnum):
@@ -49,7 +49,7 @@ class AddressCaptured:
     """An address was answered; ``size`` bytes were received, ``known`` addresses are known so far."""
 
     url: str
-    kind: Kind
+    kind: AddressKind
     status: int
     effect: Effect
     size: int
@@ -61,7 +61,7 @@ class AddressFailed:
     """An address has no answer for now."""
 
     url: str
-    kind: Kind
+    kind: AddressKind
     reason: str
 
 

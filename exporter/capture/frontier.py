@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from exporter.archive import atomic
 from exporter.capture.events import Effect
-from exporter.capture.scope import Kind, LeftOut
+from exporter.capture.scope import AddressKind, LeftOut
 from exporter.message import restored, stored
 from exporter.warc.cdxj import IndexLine
 from exporter.warc.records import EarlierRecord, warc_date
@@ -65,7 +65,7 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
 
-class State(IntEnum):
+class AddressState(IntEnum):
     """The state of an address in this capture."""
 
     UNSEEN = 0
@@ -79,7 +79,7 @@ class State(IntEnum):
     LEFT_OUT = 5
 
 
-class Found(IntEnum):
+class FoundAs(IntEnum):
     """Why an address is known."""
 
     LINK = 0
@@ -110,10 +110,10 @@ class Address(NamedTuple):
 
     id: int
     url: str
-    kind: Kind
+    kind: AddressKind
     own: bool
     steps: int
-    found: Found
+    found: FoundAs
     status: int | None
     digest: str | None
     location: str | None
@@ -147,7 +147,7 @@ class Finished:
     """
 
     address: Address
-    state: State
+    state: AddressState
     answered: int | None = None
     reason: str | None = None
     effect: Effect | None = None
@@ -170,12 +170,12 @@ class NamedAddress(NamedTuple):
     """An address with a reason, for reports."""
 
     url: str
-    kind: Kind
+    kind: AddressKind
     reason: str
     status: int | None
 
 
-_KINDS: Final = (Kind.PAGE, Kind.REQUISITE)
+_KINDS: Final = (AddressKind.PAGE, AddressKind.REQUISITE)
 _COLUMNS: Final = "id, url, kind, own, steps, origin, status, digest, location, etag, modified"
 
 
@@ -331,12 +331,12 @@ class Frontier:
     def add(
         self,
         url: str,
-        kind: Kind,
+        kind: AddressKind,
         *,
         own: bool,
         steps: int = 0,
         finder: int | None = None,
-        found: Found = Found.LINK,
+        found: FoundAs = FoundAs.LINK,
     ) -> bool:
         """Add an address to ask; return whether it is new in this capture."""
         self._turn += 1
@@ -352,7 +352,7 @@ class Frontier:
         return is_new
 
     def leave_out(
-        self, url: str, reason: LeftOut, kind: Kind, *, finder: int | None = None, found: Found = Found.LINK
+        self, url: str, reason: LeftOut, kind: AddressKind, *, finder: int | None = None, found: FoundAs = FoundAs.LINK
     ) -> None:
         """Note an address that is not asked, unless it is asked already."""
         self._database.execute(
@@ -381,7 +381,7 @@ class Frontier:
             ready.extend(self._due(own=own, pages=pages))
         while ready:
             found = ready.popleft()
-            if pages or found.kind is Kind.REQUISITE:
+            if pages or found.kind is AddressKind.REQUISITE:
                 self._under_way.add(found.id)
                 return found
         return None
@@ -473,13 +473,13 @@ class Frontier:
 
     # The result.
 
-    def count(self, state: State, kind: Kind | None = None) -> int:
+    def count(self, state: AddressState, kind: AddressKind | None = None) -> int:
         """Return the number of addresses in a state."""
         if kind is None:
             return self._number("SELECT count(*) FROM address WHERE state = ?", int(state))
         return self._number("SELECT count(*) FROM address WHERE state = ? AND kind = ?", int(state), _KINDS.index(kind))
 
-    def count_named(self, state: State) -> int:
+    def count_named(self, state: AddressState) -> int:
         """Return the number of addresses that :meth:`named` yields."""
         return self._number("SELECT count(*) FROM address WHERE state = ? AND origin != 3", int(state))
 
@@ -488,11 +488,11 @@ class Frontier:
         found = self._database.execute("SELECT reason FROM address WHERE url = ?", (url,)).fetchone()
         return "" if found is None else _restored(found[0])
 
-    def asked(self, kind: Kind) -> int:
+    def asked(self, kind: AddressKind) -> int:
         """Return the number of addresses of a kind that were asked."""
         return self._number("SELECT count(*) FROM address WHERE state IN (2, 3, 4) AND kind = ?", _KINDS.index(kind))
 
-    def named(self, state: State, most: int = -1) -> Iterator[NamedAddress]:
+    def named(self, state: AddressState, most: int = -1) -> Iterator[NamedAddress]:
         """Yield the addresses in a state with their reasons, pages first; guesses that do not exist are no loss."""
         rows = self._database.execute(
             "SELECT url, kind, reason, answered FROM address WHERE state = ? AND origin != 3 ORDER BY kind, id LIMIT ?",
@@ -545,7 +545,7 @@ class Frontier:
         rows = self._database.execute("SELECT data FROM line ORDER BY rowid DESC")
         return (IndexLine.decode(bytes(data)) for (data,) in rows)
 
-    def pending(self, kind: Kind) -> list[str]:
+    def pending(self, kind: AddressKind) -> list[str]:
         """Return the first addresses that are still to ask."""
         rows = self._database.execute(
             "SELECT url FROM address WHERE state = 1 AND kind = ? ORDER BY turn LIMIT 10", (_KINDS.index(kind),)
@@ -564,7 +564,7 @@ class Frontier:
         )
         return [url for (url,) in rows]
 
-    def urls(self, kind: Kind) -> Iterator[str]:
+    def urls(self, kind: AddressKind) -> Iterator[str]:
         """Yield all addresses of a kind in this capture, in the order in which they were found."""
         rows = self._database.execute(
             "SELECT url FROM address WHERE state IN (1, 2, 3, 4) AND kind = ? ORDER BY id", (_KINDS.index(kind),)
@@ -593,7 +593,7 @@ class Frontier:
 
 def _address(row: tuple[Any, ...]) -> Address:
     number, url, kind, own, steps, found, *known = row
-    return Address(number, url, _KINDS[kind], bool(own), steps, Found(found), *known)
+    return Address(number, url, _KINDS[kind], bool(own), steps, FoundAs(found), *known)
 
 
 def _stored(reason: str | None) -> str | None:

@@ -27,7 +27,7 @@ class CaptureSettings:
         concurrency: the most requests at a time to the blog's host.
         rate: the most requests per second to it; ``None`` for no limit.
         obey_robots: whether robots.txt of the blog's host is obeyed (RFC 9309).
-        max_pages: the most pages that are asked.
+        most_pages: the most pages that are asked.
         max_size: the bytes of WARC files after which the capture ends; ``None`` for no limit.
         max_time: the seconds after which the capture ends; ``None`` for no limit.
         max_bytes: of an answer's body; a longer one is cut.
@@ -48,7 +48,7 @@ class CaptureSettings:
     concurrency: int = 2
     rate: float | None = None
     obey_robots: bool = True
-    max_pages: int = 100_000
+    most_pages: int = 100_000
     max_size: int | None = None
     max_time: float | None = None
     max_bytes: int = 100_000_000

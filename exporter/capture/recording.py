@@ -59,7 +59,7 @@ class NotStored(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Recorder:
+class CaptureRecorder:
     """Writes exchanges into segments.
 
     Attributes:

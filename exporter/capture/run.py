@@ -18,7 +18,7 @@ from exporter.archive.manifest import ArchiveInfo
 from exporter.archive.reader import is_archive
 from exporter.capture.crawler import Crawler
 from exporter.capture.events import CaptureEvent, CaptureResumed, CaptureStarted
-from exporter.capture.frontier import State
+from exporter.capture.frontier import AddressState
 from exporter.capture.outcome import CaptureOutcome, CaptureSettings
 from exporter.capture.result import fill_in
 from exporter.capture.work import FOLDER, CaptureWork
@@ -138,7 +138,7 @@ class CaptureRun:
             done.resumed_from = work.resumed_from
             self._emit(CaptureStarted(settings.blog_id, settings.home))
             if work.resumed_from is not None:
-                self._emit(CaptureResumed(work.resumed_from, work.frontier.count(State.DONE)))
+                self._emit(CaptureResumed(work.resumed_from, work.frontier.count(AddressState.DONE)))
             capturer = self._capturer()
             crawler = Crawler(
                 work, capturer, self.engine, settings, self.clock, self.permalinks, self._emit, self._create
@@ -150,7 +150,7 @@ class CaptureRun:
                 statistics = capturer.statistics
                 done.requests, done.retries, done.bytes = statistics.requests, statistics.retries, statistics.bytes
                 done.home, done.finished_at = crawler.scope.home, timestamp(self.clock.now())
-                fill_in(done, work, crawler.limits.values(), most_pages=settings.max_pages)
+                fill_in(done, work, crawler.limits.values(), most_pages=settings.most_pages)
             if self._end is not None:
                 raise self._end
             self._concluding = True

@@ -15,7 +15,7 @@ from enum import StrEnum, auto
 from typing import Final, NamedTuple
 
 from exporter.html.links import is_picture
-from exporter.html.page_references import Role
+from exporter.html.page_references import ReferenceRole
 from exporter.html.web_address import WebAddress, parsed
 from exporter.message import Message, message
 
@@ -31,7 +31,7 @@ _MAX_CHARACTERS: Final = 2_000
 _FIRST_YEAR: Final = 1995
 
 
-class Kind(StrEnum):
+class AddressKind(StrEnum):
     """The two kinds of addresses that are asked."""
 
     PAGE = auto()
@@ -76,11 +76,11 @@ REASONS: Final[dict[LeftOut, Message]] = {
 """The words for each reason, in the plural."""
 
 
-class Place(NamedTuple):
+class WantedAddress(NamedTuple):
     """An address to ask, and its kind."""
 
     url: str
-    kind: Kind
+    kind: AddressKind
 
 
 _SIGN_IN: Final = re.compile(
@@ -129,7 +129,7 @@ _DIGITS: Final = re.compile(r"[0-9]+")
 
 
 @dataclass
-class Scope:
+class CaptureScope:
     """Decides about addresses; counts the forms that scripts can make without end.
 
     Attributes:
@@ -159,7 +159,7 @@ class Scope:
         hosts = [self._home.authority, *sorted(self.names - {self._home.authority})]
         return [f"{self._home.scheme}://{host}{self._folder}" for host in hosts]
 
-    def moved_to(self, home: str) -> Scope:
+    def moved_to(self, home: str) -> CaptureScope:
         """Return the scope after the home page led to another spelling of its address or to another host."""
         names = self.names | {self._home.authority}
         return replace(self, home=home, names=frozenset(names), _forms=self._forms)
@@ -180,7 +180,7 @@ class Scope:
         found = parsed(url)
         return found is not None and self._is_own_host(found)
 
-    def link(self, url: str) -> Place | LeftOut | None:
+    def link(self, url: str) -> WantedAddress | LeftOut | None:
         """Decide about the target of a link on a page; ``None`` for the page of another site."""
         found = parsed(url)
         if found is None:
@@ -192,9 +192,9 @@ class Scope:
         if not self._is_inside(found):
             return LeftOut.OTHER_BLOG
         found = self._spelled(found)
-        return self._reason(found) or Place(str(found), Kind.PAGE)
+        return self._reason(found) or WantedAddress(str(found), AddressKind.PAGE)
 
-    def requisite(self, url: str, steps: int = 1) -> Place | LeftOut | None:
+    def requisite(self, url: str, steps: int = 1) -> WantedAddress | LeftOut | None:
         """Decide about a file that a page, or a file ``steps`` away from a page, needs; ``None`` for no address."""
         found = parsed(url)
         if found is None:
@@ -207,18 +207,20 @@ class Scope:
             return LeftOut.ENDLESS
         if self._is_own_host(found):
             found = found._replace(scheme=self._home.scheme, authority=self._home.authority)
-        return Place(str(found), Kind.REQUISITE)
+        return WantedAddress(str(found), AddressKind.REQUISITE)
 
-    def reference(self, url: str, role: Role, *, steps: int, of_home: bool = False) -> Place | LeftOut | None:
+    def reference(
+        self, url: str, role: ReferenceRole, *, steps: int, of_home: bool = False
+    ) -> WantedAddress | LeftOut | None:
         """Decide about a reference of a page (``steps`` 0) or of a file that a page needs."""
-        if role is Role.LINK:
+        if role is ReferenceRole.LINK:
             return self.link(url) if steps == 0 else None
-        if role is Role.FEED:
+        if role is ReferenceRole.FEED:
             own = self.own(url) if steps == 0 else None
             if own is None:
                 return None
-            return Place(own, Kind.PAGE) if of_home else LeftOut.COMMENT_FEED
-        if role is Role.FRAME and steps == 0 and self.own(url) is not None:
+            return WantedAddress(own, AddressKind.PAGE) if of_home else LeftOut.COMMENT_FEED
+        if role is ReferenceRole.FRAME and steps == 0 and self.own(url) is not None:
             return self.link(url)
         return self.requisite(url, steps + 1)
 

@@ -16,7 +16,7 @@ from exporter.archive import atomic
 from exporter.archive.captures import INDEX, PAGES, Capture, CaptureInfo, captures, seal_capture
 from exporter.archive.safe_files import inner
 from exporter.capture.frontier import Frontier
-from exporter.capture.recording import Recorder
+from exporter.capture.recording import CaptureRecorder
 from exporter.clock import timestamp
 from exporter.errors import ArchiveDamaged
 from exporter.warc.cdxj import CaptureIndex, IndexLine
@@ -51,7 +51,7 @@ class CaptureWork:
 
     folder: Path
     frontier: Frontier
-    recorder: Recorder
+    recorder: CaptureRecorder
     segments: SegmentWriter | None
     started_at: str
     resumed_from: str | None = None
@@ -102,7 +102,7 @@ class CaptureWork:
             segments = SegmentWriter(
                 folder / _SEGMENTS, frontier.meta("prefix") or "", _fields(settings), frontier.mark
             )
-        recorder = Recorder(frontier, segments, lookup)
+        recorder = CaptureRecorder(frontier, segments, lookup)
         return cls(folder, frontier, recorder, segments, started_at, started_at if resumed else None)
 
     @property

@@ -35,12 +35,10 @@ _SAVED = frozenset({0, Incomplete.exit_code})
 
 def _limit_options(command: Command) -> Command:
     """Add an option for each limit. The settings have longer names, because a list has a limit of pages too."""
-    for name in ("max_time", "max_size", "max_pages"):
-        setting = SETTINGS[f"capture_{name}"]
-        command = click.option(
-            option_name(name), f"capture_{name}", metavar=setting.metavar, help=setting.help,
-            show_default=setting.default or None,
-        )(command)  # fmt: skip
+    for name in ("capture_max_time", "capture_max_size", "capture_max_pages"):
+        setting, option = SETTINGS[name], option_name(name.removeprefix("capture_"))
+        how: dict[str, Any] = {"metavar": setting.metavar, "show_default": setting.default or None}
+        command = click.option(option, name, help=setting.help, **how)(command)
     return command
 
 

@@ -236,7 +236,7 @@ def test_a_busy_server_is_obeyed(tmp_path: Path) -> None:
 
 def test_robots_are_obeyed_unless_the_blog_is_yours(tmp_path: Path) -> None:
     rules = Reply(200, b"User-agent: *\nDisallow: /secret\n", (("Content-Type", "text/plain"),))
-    pages = {"/": html('<a href="/secret">x</a>'), "/secret": html("x"), "/robots.txt": rules}
+    pages: dict[str, Any] = {"/": html('<a href="/secret">x</a>'), "/secret": html("x"), "/robots.txt": rules}
     site = Site({**pages})
     outcome = captured(site, tmp_path / "a")
     assert "/secret" not in site.asked
@@ -292,7 +292,7 @@ def test_the_limit_of_pages_is_named(tmp_path: Path) -> None:
     links = "".join(f'<a href="/{n}">{n}</a>' for n in range(50))
     site = Site({"/": html(links + '<img src="/i.png">')} | {f"/{n}": html(str(n)) for n in range(50)})
     site.pages["/i.png"] = Reply(200, b"png", PNG)
-    outcome = captured(site, tmp_path, max_pages=10)
+    outcome = captured(site, tmp_path, most_pages=10)
     assert outcome.exit_code == 3
     assert "--max-pages" in outcome.problems[0]["reason"]
     assert sum(path.strip("/").isdigit() for path in site.asked) <= 10

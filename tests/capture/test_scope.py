@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from exporter.capture.scope import MAX_QUERIES_OF_A_FORM, REASONS, Kind, LeftOut, Place, Scope
-from exporter.html.page_references import Role
+from exporter.capture.scope import MAX_QUERIES_OF_A_FORM, REASONS, AddressKind, CaptureScope, LeftOut, WantedAddress
+from exporter.html.page_references import ReferenceRole
 
-BLOG = Scope("https://www.blog.example/", 2026)
-SHARED = Scope("https://host.example/user/", 2026)
+BLOG = CaptureScope("https://www.blog.example/", 2026)
+SHARED = CaptureScope("https://host.example/user/", 2026)
 
 
 def decision(path: str) -> object:
     """Return the path of a page, the reason to leave it out, or ``None``."""
     found = BLOG.link(f"https://www.blog.example{path}")
-    return found.url.removeprefix("https://www.blog.example") if isinstance(found, Place) else found
+    return found.url.removeprefix("https://www.blog.example") if isinstance(found, WantedAddress) else found
 
 
 @pytest.mark.parametrize(
@@ -62,38 +62,42 @@ def test_traps_and_actions_are_left_out(path: str, reason: LeftOut) -> None:
 
 def test_www_and_scheme_are_one() -> None:
     for address in ("http://blog.example/x", "https://blog.example/x", "http://www.blog.example/x?utm_source=feed"):
-        assert BLOG.link(address) == Place("https://www.blog.example/x", Kind.PAGE)
+        assert BLOG.link(address) == WantedAddress("https://www.blog.example/x", AddressKind.PAGE)
     assert BLOG.link("https://blog.example:8443/x") is None
 
 
 def test_other_sites_and_other_blogs_of_the_host_are_no_pages() -> None:
     assert BLOG.link("https://other.example/") is None
     assert SHARED.link("https://host.example/someone/") is LeftOut.OTHER_BLOG
-    assert SHARED.link("https://host.example/user") == Place("https://host.example/user", Kind.PAGE)
+    assert SHARED.link("https://host.example/user") == WantedAddress("https://host.example/user", AddressKind.PAGE)
     assert SHARED.description == ["https://host.example/user/"]
 
 
 def test_linked_pictures_and_files_of_any_host_are_requisites() -> None:
-    assert BLOG.link("https://files.example/a.JPG") == Place("https://files.example/a.JPG", Kind.REQUISITE)
-    assert BLOG.requisite("http://blog.example/s.css") == Place("https://www.blog.example/s.css", Kind.REQUISITE)
-    skipping = Scope("https://blog.example/", 2026, skipped_hosts=frozenset({"ads.example"}))
+    assert BLOG.link("https://files.example/a.JPG") == WantedAddress(
+        "https://files.example/a.JPG", AddressKind.REQUISITE
+    )
+    assert BLOG.requisite("http://blog.example/s.css") == WantedAddress(
+        "https://www.blog.example/s.css", AddressKind.REQUISITE
+    )
+    skipping = CaptureScope("https://blog.example/", 2026, skipped_hosts=frozenset({"ads.example"}))
     assert skipping.requisite("https://ads.example/a.js") is LeftOut.SKIPPED_HOST
     assert BLOG.requisite("https://files.example/a.css", steps=99) is LeftOut.TOO_DEEP
 
 
 def test_links_of_files_and_feeds_of_pages_are_not_followed() -> None:
     page = "https://www.blog.example/x"
-    assert BLOG.reference(page, Role.LINK, steps=1) is None
-    assert BLOG.reference(page, Role.FEED, steps=0) is LeftOut.COMMENT_FEED
-    assert BLOG.reference(page, Role.FEED, steps=0, of_home=True) == Place(page, Kind.PAGE)
-    assert BLOG.reference(page, Role.FRAME, steps=0) == Place(page, Kind.PAGE)
-    assert BLOG.reference("https://video.example/e", Role.FRAME, steps=0) == Place(
-        "https://video.example/e", Kind.REQUISITE
+    assert BLOG.reference(page, ReferenceRole.LINK, steps=1) is None
+    assert BLOG.reference(page, ReferenceRole.FEED, steps=0) is LeftOut.COMMENT_FEED
+    assert BLOG.reference(page, ReferenceRole.FEED, steps=0, of_home=True) == WantedAddress(page, AddressKind.PAGE)
+    assert BLOG.reference(page, ReferenceRole.FRAME, steps=0) == WantedAddress(page, AddressKind.PAGE)
+    assert BLOG.reference("https://video.example/e", ReferenceRole.FRAME, steps=0) == WantedAddress(
+        "https://video.example/e", AddressKind.REQUISITE
     )
 
 
 def test_a_form_without_end_is_cut() -> None:
-    scope = Scope("https://blog.example/", 2026)
+    scope = CaptureScope("https://blog.example/", 2026)
     kept = sum(scope.count(f"https://blog.example/cal?day={n}&view=x") is None for n in range(2_000))
     assert kept == MAX_QUERIES_OF_A_FORM
     assert all(scope.count(f"https://blog.example/?p={n}") is None for n in range(2_000))
@@ -102,7 +106,7 @@ def test_a_form_without_end_is_cut() -> None:
 
 
 def test_a_home_page_that_moved_keeps_its_first_host() -> None:
-    scope = Scope("http://old.example/", 2026).moved_to("https://new.example/")
+    scope = CaptureScope("http://old.example/", 2026).moved_to("https://new.example/")
     assert scope.own("http://old.example/a") == scope.own("https://new.example/a") == "https://new.example/a"
     assert scope.description == ["https://new.example/", "https://old.example/"]
 

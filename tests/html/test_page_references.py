@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.html.page_references import Role, page_references, sheet_references
+from exporter.html.page_references import ReferenceRole, page_references, sheet_references
 from exporter.html.style_references import style_references, unescaped
 
 HOME = "http://blog.example/x/page.html"
@@ -77,8 +77,8 @@ def test_a_reference_counts_once_and_the_title_is_one_line() -> None:
 def test_too_many_addresses_are_cut_and_stated() -> None:
     page = page_references("".join(f"<a href={n}>" for n in range(30)) + "<img src=i.png>", HOME, most=20)
     assert page.is_cut
-    assert len(page.of(Role.LINK)) == 20
-    assert len(page.of(Role.PART)) == 1
+    assert len(page.of(ReferenceRole.LINK)) == 20
+    assert len(page.of(ReferenceRole.PART)) == 1
 
 
 def test_a_style_sheet_gives_its_files() -> None:
@@ -90,7 +90,7 @@ def test_a_style_sheet_gives_its_files() -> None:
     page = sheet_references(sheet, "http://h.example/css/s.css")
     names = {url.removeprefix("http://h.example/css/"): role for url, role in page.found.items()}
     assert names == {
-        "a.css": Role.SHEET, "b.css": Role.SHEET, "f.woff2": Role.PART, "f.woff": Role.PART, "a&b.png": Role.PART,
+        "a.css": ReferenceRole.SHEET, "b.css": ReferenceRole.SHEET, "f.woff2": ReferenceRole.PART, "f.woff": ReferenceRole.PART, "a&b.png": ReferenceRole.PART,
     }  # fmt: skip
 
 
