@@ -7,6 +7,7 @@ import json
 import subprocess
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -290,7 +291,7 @@ def test_permalinks_are_asked_whatever_their_form(tmp_path: Path) -> None:
 
 def test_the_limit_of_pages_is_named(tmp_path: Path) -> None:
     links = "".join(f'<a href="/{n}">{n}</a>' for n in range(50))
-    site = Site({"/": html(links + '<img src="/i.png">')} | {f"/{n}": html(str(n)) for n in range(50)})
+    site = Site({"/": html(links + '<img src="/i.png">'), **{f"/{n}": html(str(n)) for n in range(50)}})
     site.pages["/i.png"] = Reply(200, b"png", PNG)
     outcome = captured(site, tmp_path, most_pages=10)
     assert outcome.exit_code == 3
