@@ -1,4 +1,4 @@
-"""The references in a recorded answer: those of a page, a style sheet, a picture, a feed or a sitemap. Pure."""
+"""The references in a recorded page, style sheet, picture, feed or sitemap. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MAX_ICONS: Final = 50
 
 @dataclass
 class ContentReferences:
-    """What an answer refers to.
+    """The references of an answer.
 
     Attributes:
         found: the addresses with their roles.
@@ -55,7 +55,7 @@ class ContentReferences:
 
 
 def is_read(media_type: str, url: str) -> bool:
-    """Return whether answers of a type can have references, so that their content is worth decoding."""
+    """Return whether an answer of this type can have references. Otherwise its content need not be decoded."""
     return (
         not media_type
         or media_type in _HTML | _XML | _MANIFESTS | {_JSON_FEED, "text/css", "image/svg+xml", "text/plain"}
@@ -70,7 +70,7 @@ def read_references(body: bytes, media_type: str, content_type: str, url: str) -
         body: the content, decoded.
         media_type: its type in lower case.
         content_type: the whole header.
-        url: where it was read.
+        url: its address.
     """
     if url.endswith(_ROBOTS) and url.count("/") == _SLASHES:
         return ContentReferences(robots=body[:MAX_BYTES].decode("utf-8", "replace"))
@@ -130,7 +130,7 @@ def _feed(text: str, url: str) -> ContentReferences:
 
 
 def _manifest(body: bytes, url: str) -> ContentReferences:
-    """Return the icons of a web app manifest (W3C, section 1.9)."""
+    """Return the icons in a web app manifest (W3C, section 1.9)."""
     try:
         value = lossless_json.loads(body)
     except lossless_json.NotJson:

@@ -1,7 +1,7 @@
-"""Ask the public addresses of a blog in order, record each exchange, and follow what the answers name.
+"""Ask a blog's public addresses in order, record each exchange, and follow the references in the answers.
 
-The home page and robots.txt come first. Then the permalinks of the archive's entries, the sitemaps, the feeds and all
-links inside the blog's scope are followed, with the files that the pages need. Two groups of workers ask the blog's own
+The home page and robots.txt come first. Then the crawler follows the entries' permalinks, the sitemaps, the feeds and
+all links inside the scope, with the files that the pages need. Two groups of workers ask the blog's own
 host and the others, so that a slow host delays only itself. The engine's throttles limit both.
 """
 
@@ -191,7 +191,7 @@ class Crawler:
         return not self.settings.obey_robots or rules is None or rules.permits(url)
 
     async def _add_seeds(self) -> None:
-        """Add the permalinks of the archive, and the sitemaps."""
+        """Add the entries' permalinks and the sitemaps."""
         frontier = self._frontier
         if frontier.meta("seeded") is None:
             entries = await finish_in_thread(lambda: list(self.permalinks()))
@@ -256,7 +256,7 @@ class Crawler:
             self._news.set()
 
     async def _worker(self, *, own: bool) -> None:
-        """Ask addresses until none is left and none is under way, or a limit is reached."""
+        """Ask addresses until all are answered or a limit is reached."""
         while not self.limits:
             address = self._next(own=own)
             if address is not None:
@@ -356,7 +356,7 @@ class Crawler:
             self._redirect(result, answer.location)
 
     def _redirect(self, result: Finished, location: str) -> None:
-        """Add the target of a redirect, an address of its own in the spelling of the server."""
+        """Add a redirect's target as a separate address, spelled as the server did."""
         address = result.address
         target = web_address(location, parsed(address.url))
         if target is None:
@@ -377,7 +377,7 @@ class Crawler:
             result.state, result.reason = AddressState.GONE, message("its redirects lead back to it")
 
     def _add_references(self, address: Address, answer: Answer) -> None:
-        """Add what an answer refers to."""
+        """Add the addresses in an answer."""
         steps = 0 if address.kind is AddressKind.PAGE else address.steps
         of_home = address.url in self._homes
         if len(self._seen) > _MAX_SEEN:
@@ -415,7 +415,7 @@ class Crawler:
 
 
 def _fail(result: Finished, failure: TransportError | None, answer: Answer | None) -> None:
-    """Note that an address has no answer for now, or is none that can be asked."""
+    """Note that an address has no answer for now, or can never be asked."""
     result.reason = message("the answer was no HTTP") if failure is None else said(failure)
     if isinstance(failure, AddressRefused) and not isinstance(failure, NotPublic):
         result.state = AddressState.GONE

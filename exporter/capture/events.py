@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Effect(StrEnum):
-    """What the answer of an address did to the archive."""
+    """The effect of an answer on the archive."""
 
     WRITTEN = auto()
     REVISIT = auto()
@@ -38,7 +38,7 @@ class CaptureResumed:
 
 @dataclass(frozen=True, slots=True)
 class HomeMoved:
-    """The home page leads to another host, whose pages are captured too."""
+    """The home page leads to another host, whose pages are also captured."""
 
     home: str
     target: str

@@ -1,11 +1,11 @@
-"""The addresses that a capture knows: what is still to ask, what was answered, and what earlier captures recorded.
+"""The addresses that a capture knows: pending ones, answered ones, and those of earlier captures.
 
 It is an SQLite file in ``.work/capture/``, so memory stays flat for any number of addresses. One transaction for each
 finished address holds its state, the addresses that it named, its index lines and the mark in the WARC segment. So a
 killed capture resumes with exactly the addresses that were under way.
 
-After the capture the file stays as a cache: it has the validators for conditional requests, and the digests that tell
-whether an address has changed. If it is lost, the digests come back from the indexes of the archive.
+After the capture the file stays as a cache: it has the validators for conditional requests, and the digests to
+compare answers with. If it is lost, the digests come back from the indexes of the archive.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ class Address(NamedTuple):
         own: whether it is on the blog's own host.
         steps: how many steps it is away from a page.
         found: why it is known.
-        status: of the newest record, or ``None``; as the four that follow.
+        status: that of its newest record, or ``None``, like the next four.
         digest: of that record's payload.
-        location: where that record redirects to.
+        location: the target of that record's redirect.
         etag: the validator of that record.
         modified: the time of its last change, as the server states it.
     """
@@ -130,16 +130,16 @@ class Finished:
         state: its new state.
         answered: the status of the answer; ``None`` without one.
         reason: why it is gone or failed; for any other answer, a note about it.
-        effect: what the answer did to the archive.
+        effect: that of the answer on the archive.
         title: of a page.
-        target: the address that it redirects to, if that is asked too.
+        target: the row of the address that it redirects to.
         tries: how often it was asked.
         status: of the newest record; this and the next four replace the known ones unless ``digest`` is ``None``.
         digest: of its payload; empty if it is cut.
         location: its redirect.
         etag: its validator.
         modified: its time of change.
-        recorded: the time of the newest record, if this capture wrote it.
+        recorded: when this capture wrote its newest record, if it did.
         is_listed: whether it is a page that this capture wrote, for ``pages.jsonl``.
         lines: the index lines of its records.
         payloads: the new payloads, by digest.
@@ -238,7 +238,7 @@ class Frontier:
             raise sqlite3.DatabaseError("damaged")
 
     def close(self) -> None:
-        """Close the file; what was finished stays."""
+        """Close the file, which keeps all results."""
         with suppress(sqlite3.Error):
             self._database.close()
 
@@ -265,7 +265,7 @@ class Frontier:
             finally:
                 self._is_inside = False
 
-    # What the capture as a whole knows.
+    # Facts about the whole capture.
 
     def meta(self, name: str) -> str | None:
         """Return a fact about the capture, or ``None``."""
@@ -312,7 +312,7 @@ class Frontier:
             self._database.execute("DELETE FROM meta WHERE name != 'format'")
 
     def learn(self, lines: Iterable[IndexLine]) -> None:
-        """Take what an index of the archive knows; the newest index comes last."""
+        """Take the facts in an index of the archive; the newest index comes last."""
         with self.transaction():
             for line in lines:
                 date = warc_date(line.moment)
@@ -415,12 +415,12 @@ class Frontier:
         return [url for (url,) in rows]
 
     def answer_of(self, url: str) -> tuple[int | None, str | None]:
-        """Return the status of an address in this capture, and where it redirects to."""
+        """Return an address's status in this capture, and the target of its redirect."""
         found = self._database.execute("SELECT answered, location FROM address WHERE url = ?", (url,)).fetchone()
         return (None, None) if found is None else (found[0], found[1])
 
     def finish(self, result: Finished) -> None:
-        """Store the result for an address; call it in the transaction that also adds what the address named."""
+        """Store the result for an address, in the transaction that also adds the addresses in its answer."""
         done = result
         self._database.execute(
             "UPDATE address SET state = ?, reason = ?, answered = ?, effect = ?, title = ?, target = ?,"
@@ -484,7 +484,7 @@ class Frontier:
         return self._number("SELECT count(*) FROM address WHERE state = ? AND origin != 3", int(state))
 
     def reason_of(self, url: str) -> str:
-        """Return the reason that is noted for an address; empty if there is none."""
+        """Return the reason that is noted for an address, or an empty text."""
         found = self._database.execute("SELECT reason FROM address WHERE url = ?", (url,)).fetchone()
         return "" if found is None else _restored(found[0])
 
@@ -502,7 +502,7 @@ class Frontier:
             yield NamedAddress(url, _KINDS[kind], _restored(reason), status)
 
     def effects(self) -> dict[Effect, int]:
-        """Return the number of answers by what they did to the archive."""
+        """Return the number of answers by their effect on the archive."""
         rows = self._database.execute("SELECT effect, count(*) FROM address WHERE effect IS NOT NULL GROUP BY effect")
         return {Effect(effect): number for effect, number in rows}
 
@@ -524,7 +524,7 @@ class Frontier:
         """Ask everything again whose records come after a record, because a power cut lost them.
 
         Args:
-            last: the last record that is whole; ``None`` if there is none.
+            last: the last whole record, or ``None``.
         """
         after = ("", -1) if last is None else (last.filename, last.offset)
         with self.transaction():
@@ -565,7 +565,7 @@ class Frontier:
         return [url for (url,) in rows]
 
     def urls(self, kind: AddressKind) -> Iterator[str]:
-        """Yield all addresses of a kind in this capture, in the order in which they were found."""
+        """Yield this capture's addresses of a kind in the order in which they were found."""
         rows = self._database.execute(
             "SELECT url FROM address WHERE state IN (1, 2, 3, 4) AND kind = ? ORDER BY id", (_KINDS.index(kind),)
         )

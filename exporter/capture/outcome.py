@@ -1,4 +1,4 @@
-"""The settings and the outcome of a capture, and its line in ``captures/runs.jsonl``."""
+"""A capture's settings and outcome, and its line in ``captures/runs.jsonl``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CaptureSettings:
         allow_private: whether files at private addresses are asked.
         skipped_hosts: hosts whose files are left out.
         user_agent: as sent.
-        operator: who makes the capture, for ``warcinfo``; may be empty.
+        operator: the person or body behind the capture, for ``warcinfo``; may be empty.
         resume_max_age: the age of an interrupted capture that is not resumed any more.
         longest_pause: the longest pause in seconds that the blog's host may request.
         dry_run: whether only robots.txt, the home page, sitemaps and feeds are read, and nothing is kept.

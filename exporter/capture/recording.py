@@ -1,4 +1,4 @@
-"""Decide what an exchange adds to the archive, and write it: a response, a revisit, or nothing if nothing changed."""
+"""Write an exchange into the archive as a response or a revisit, or leave it out if nothing changed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 
 def conditions(address: Address) -> Mapping[str, str]:
-    """Return the headers that let an address answer that it has not changed since its newest record."""
+    """Return the headers by which a server can say that an address is unchanged since its newest record."""
     if address.status != _OK or address.digest is None:
         return {}
     pairs = (("If-None-Match", address.etag), ("If-Modified-Since", address.modified))
@@ -38,12 +38,12 @@ class Answer:
     """The last answer of an address.
 
     Attributes:
-        status: its status; that of the record for one that has not changed.
-        effect: what it did to the archive.
+        status: its status; for an unchanged address that of the record.
+        effect: its effect on the archive.
         size: the bytes that were received.
-        location: where it redirects to, as sent; ``None`` for any other answer.
+        location: the target of a redirect as sent; ``None`` for any other answer.
         cut: why it is incomplete; ``None`` for a complete one.
-        references: what it refers to.
+        references: the addresses in it.
     """
 
     status: int

@@ -1,4 +1,4 @@
-"""The outcome of a capture, computed from its frontier: the numbers, and everything that makes it partial."""
+"""A capture's numbers, and all reasons that make it partial, computed from its frontier."""
 
 from __future__ import annotations
 

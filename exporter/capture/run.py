@@ -64,7 +64,7 @@ class CaptureRun:
         self.outcome = CaptureOutcome(timestamp(self.clock.now()), self.settings.home)
 
     def stop(self, error: BlogExporterError) -> None:
-        """End the capture soon and keep what was recorded; ``events`` then raises ``error``."""
+        """End the capture soon and keep its records; ``events`` then raises ``error``."""
         self._end = error
         if self._task is not None and not self._concluding:
             self._task.cancel()

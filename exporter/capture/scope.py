@@ -1,6 +1,6 @@
-"""Which addresses a capture asks for: the blog's pages, the files that they need, and what it leaves out. Pure.
+"""The scope of a capture: the blog's pages, the files that they need, and the addresses that are left out. Pure.
 
-A page of the blog is on its host, below its path. Pages that only a visitor's action makes (a sign-in, an answer to a
+The blog's pages are on its host, below its path. Pages that only a visitor's action makes (a sign-in, an answer to a
 comment, a search, another order) are left out, and so are the endless ones. Each left-out address has a reason, which
 the capture counts and names. The addresses of entries in the archive are never left out by their form.
 """
@@ -133,9 +133,9 @@ class CaptureScope:
     """Decides about addresses; counts the forms that scripts can make without end.
 
     Attributes:
-        home: the address of the blog's home page, as it is finally reached; its scheme and host are used for all pages.
+        home: the final address of the home page, whose scheme and host are used for all pages.
         this_year: the year of the capture: lists of later years do not exist.
-        names: further hosts of the blog, with a port if it is unusual.
+        names: the blog's further hosts, with a port if it is unusual.
         skipped_hosts: hosts whose files are left out.
     """
 
@@ -155,7 +155,7 @@ class CaptureScope:
 
     @property
     def description(self) -> list[str]:
-        """The prefixes of the addresses of its pages, for people and for ``warcinfo``."""
+        """The prefixes of its pages' addresses, for people and for ``capture.json``."""
         hosts = [self._home.authority, *sorted(self.names - {self._home.authority})]
         return [f"{self._home.scheme}://{host}{self._folder}" for host in hosts]
 

@@ -1,4 +1,4 @@
-"""``capture``: capture the public pages of a blog as they are, with progress and a summary."""
+"""``capture``: record a blog's public pages, with progress and a summary."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SAVED = frozenset({0, Incomplete.exit_code})
 
 
 def _limit_options(command: Command) -> Command:
-    """Add an option for each limit. The settings have longer names, because a list has a limit of pages too."""
+    """Add an option for each limit. The settings have longer names, because lists also have a limit of pages."""
     for name in ("capture_max_time", "capture_max_size", "capture_max_pages"):
         setting, option = SETTINGS[name], option_name(name.removeprefix("capture_"))
         how: dict[str, Any] = {"metavar": setting.metavar, "show_default": setting.default or None}
@@ -46,7 +46,7 @@ def _limit_options(command: Command) -> Command:
     "capture",
     epilog=_EPILOG,
     help=message(
-        """Capture the public pages of the blog SOURCE as they are, with their styles, fonts, pictures and scripts.
+        """Record the public pages of the blog SOURCE, with their styles, fonts, pictures and scripts.
 
         SOURCE is the blog's address, its ID at a known service, the folder of its archive, or the name of a blog in
         your settings file. The exchanges are kept as WARC 1.1 in captures/ of the archive. A later capture keeps only

@@ -1,8 +1,7 @@
 """The files that a page needs to look as it does, and the pages that it links to. Pure.
 
 The page is read as a tokenizer reads it (HTML Standard, section 13.2.5), without building a tree. That takes linear
-time for any input, and it also finds what a browser without scripts shows inside ``noscript``. The content of scripts
-is never searched for addresses, because a guessed address would be a request for something that the page does not name.
+time for any input, and it also finds the files inside ``noscript``. The content of scripts is never searched for addresses, because a guessed address would be a request for something that the page does not name.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class PageReferences:
 
     Attributes:
         found: each address once, with its role; the first one counts.
-        title: the text of the ``title`` element on one line; empty if there is none.
+        title: the text of the ``title`` element on one line; empty without one.
         is_cut: whether the page has more addresses than are taken.
     """
 
@@ -199,7 +198,7 @@ def _attributes(rest: str) -> Attributes:
 
 
 def _references(name: str, attributes: Attributes, text: str) -> Iterator[tuple[str, ReferenceRole]]:
-    """Yield the addresses of an element as written, with their roles."""
+    """Yield an element's addresses as written, with their roles."""
     special = _SPECIAL.get(name)
     if special is not None:
         yield from special(attributes)

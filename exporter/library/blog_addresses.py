@@ -1,4 +1,4 @@
-"""The public addresses of a blog: its home page, and those of its entries."""
+"""A blog's public addresses: its home page, and its entries."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def _named_origin(archive: Path, settings: Settings) -> str | None:
 
 
 def entry_addresses(archive: Path, settings: Settings) -> Iterator[str]:
-    """Yield the addresses of the entries in an archive's newest state, without entries known to be private.
+    """Yield the addresses of an archive's newest entries, without entries known to be private.
 
-    A service states them, or a pattern builds them: the setting ``entry_url``, that of a known service, or the one that
-    the links between entries show.
+    The records state them, or a pattern builds them: the setting ``entry_url``, a known service's, or the one that the
+    links between entries show.
     """
     if not Archive.exists(archive):
         return
@@ -99,7 +99,7 @@ def entry_addresses(archive: Path, settings: Settings) -> Iterator[str]:
 
 
 def address_builder(state: State, service: Records, settings: Settings) -> Callable[[str, Raw], str | None]:
-    """Return what builds the address of an entry that does not state it, from its id and record."""
+    """Return a function that builds an entry's address from its id and record."""
     if settings.entry_url is not None:
         pattern = AddressPattern(settings.entry_url, "entry_url")
         return lambda _, raw: pattern.fill(raw)

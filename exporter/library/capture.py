@@ -40,7 +40,7 @@ _RETRY_BASE_SECONDS: Final = 0.5
 _RETRY_CEILING_SECONDS: Final = 10.0
 _LONGEST_FOREIGN_PAUSE_SECONDS: Final = 120.0
 _CHOSEN: Final = frozenset({Origin.OPTION, Origin.VARIABLE, Origin.BLOG, Origin.FILE, Origin.ARCHIVE})
-"""Where a person sets a limit. Those of a profile are for the API of a service, not for its pages."""
+"""The sources of limits that a person sets. A profile's limits are for a service's API, not for its pages."""
 
 
 def capture(
@@ -58,8 +58,8 @@ def capture(
     Args:
         archive: the archive's folder; a new one is made when the blog answers.
         blog_id: the blog.
-        settings: the limits, and where the blog is.
-        engine: sends the requests. With the engine of a backup, both share the limits of each host.
+        settings: the limits, and the blog's addresses.
+        engine: sends the requests. If it is the backup's engine, both share each host's limits.
         dry_run: only read robots.txt, the home page, sitemaps and feeds; write nothing.
         clock: the time of the records.
         on_retry: called when a retry was scheduled.
