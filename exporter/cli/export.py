@@ -185,7 +185,7 @@ def _print(out: Output, exported: Exported, declared: Declared, *, dry_run: bool
         out.warn("No entry is in {folder}; the lines above say why.", folder=folder)
     _print_hidden_since(out, exported)
     hidden = report.hidden_comments()
-    if hidden and not declared.visible_comment_flags:
+    if hidden and not declared.visible_comment_flags and document["format"] != WACZ:
         out.warn(
             "{comments} left out: declare the visible ones with --visible-delete-flg f (see inspect).",
             comments=counted(hidden, "comment"),
