@@ -136,7 +136,7 @@ def export_wacz(
                     target,
                     lambda file: {**package.document(target, version), **listed([file], public=True)},
                 )
-            document = {**package.document(target, version), **listed([file], public=True)}
+            document = {**package.document(target, version), **listed([file], public=not wanted.dry_run)}
             return Exported(target, report, document, [file])
 
     return read_consistently(archive, made)

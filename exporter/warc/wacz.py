@@ -199,7 +199,7 @@ def _spooled(
     lines: Iterable[tuple[Capture, IndexLine]], known: Mapping[int, Capture]
 ) -> Iterator[tuple[Capture, IndexLine]]:
     """Write lines into a temporary file, and return an iterator that reads them from there."""
-    file = TemporaryFile()
+    file = TemporaryFile()  # noqa: SIM115 - the iterator closes it
     for capture, line in lines:
         file.write(b"%d " % capture.number + line.encode())
     file.seek(0)

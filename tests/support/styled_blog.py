@@ -34,7 +34,7 @@ TITLE = "潮だまり日記"
 PAGE_POSTS = 10
 FIRST_MADE_ID = 1_001
 _OLD_PLACE = re.compile(
-    r"https?://(?:files|emoji|pictures|shiodamari\.blog)\.example\.jp(?=/)|https://video\.example\.com(?=/(?:sound|toudai100))"
+    r"(?:https?:)?//(?:files|emoji|pictures|shiodamari\.blog)\.example\.jp(?=/)|https://video\.example\.com(?=/(?:sound|toudai100))"
 )
 _PICTURE_SOURCE = re.compile(r'(<img\b[^>]*?)\bsrc="([^"]*)"([^>]*)>', re.IGNORECASE)
 _PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
