@@ -63,7 +63,7 @@ class Crawler:
         clock: measures the time.
         permalinks: returns the addresses of the archive's public entries; called in a thread.
         emit: is called with events.
-        answered: is called after the first answer of the blog.
+        answered: is called when the home page was answered.
         scope: decides about addresses; it follows a home page that has moved.
         limits: sentences about the limits of time and size that were reached, by name.
     """
@@ -134,6 +134,7 @@ class Crawler:
                 )
             status, location = await self._ask_now(home, Kind.PAGE, Found.SEED)
             self._require_answer(home, status)
+            self.answered()
             target = None if location is None else web_address(location, parsed(home))
             if target is None or str(target) in self._homes:
                 return
@@ -326,7 +327,6 @@ class Crawler:
             else:
                 self._judge(result, answer)
                 self._add_references(address, answer)
-                self.answered()
             self._frontier.finish(result)
         if failure is not None or answer is None:
             self.emit(AddressFailed(address.url, address.kind, result.reason or ""))
