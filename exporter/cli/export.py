@@ -28,9 +28,8 @@ from exporter.cli.output import Output, counted, shown, size_text
 from exporter.cli.signals import ended_by_sigterm
 from exporter.errors import UsageError
 from exporter.export.folder import report_path
-from exporter.export.formats import FORMATS, NAMED
+from exporter.export.formats import FORMATS, NAMED, WACZ
 from exporter.export.targets import TARGETS
-from exporter.export.wacz import WACZ
 from exporter.library.export import Exported, format_named
 from exporter.message import listed, message
 from exporter.model.publication import Declared

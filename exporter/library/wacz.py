@@ -17,6 +17,7 @@ from exporter.archive.state import State
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.export.entry_page import t
 from exporter.export.folder import check_target_file, content_chunks, measure_file, write_file_export
+from exporter.export.formats import WACZ
 from exporter.export.html_book import SinglePages
 from exporter.export.interface import Comments, Content, ExportOptions, Side
 from exporter.export.parts import FOR_READERS
@@ -24,7 +25,6 @@ from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.wacz import (
     PAGES,
-    WACZ,
     FoundPages,
     PostAddresses,
     created,
@@ -51,7 +51,7 @@ from exporter.model.records import Raw
 from exporter.warc.cdxj import IndexLine
 from exporter.warc.records import RecordWriter
 from exporter.warc.signature import Signer
-from exporter.warc.wacz import SOFTWARE, Collection, MadeSegment, PackageFacts, PageLine, WaczWriter
+from exporter.warc.wacz import SOFTWARE, CaptureCollection, MadeSegment, PackageFacts, PageLine, WaczWriter
 
 SUFFIX: Final = ".wacz"
 _IN_MEMORY_BYTES: Final = 1 << 24
@@ -190,7 +190,7 @@ class _Package:
 
     def write(self, out: BinaryIO, signer: Signer | None, *, rendered: bool) -> None:
         """Write the file."""
-        collection = Collection(self._captures, self._found.withheld)
+        collection = CaptureCollection(self._captures, self._found.withheld)
         with contextlib.ExitStack() as stack:
             pages: Iterator[PageLine] = post_pages(self._posts, self._found)
             made = None

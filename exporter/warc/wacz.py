@@ -116,7 +116,7 @@ class PlacedRecord:
 
 
 @dataclass(slots=True)
-class Collection:
+class CaptureCollection:
     """The captures of an archive as one collection.
 
     Attributes:
@@ -239,7 +239,7 @@ class WaczWriter:
     def __exit__(self, *_: object) -> None:
         self._zip.close()
 
-    def segments(self, collection: Collection) -> None:
+    def segments(self, collection: CaptureCollection) -> None:
         """Write the WARC files of all captures.
 
         Raises:
@@ -269,7 +269,7 @@ class WaczWriter:
             while piece := segment.content.read(_PIECE_BYTES):
                 member.write(piece)
 
-    def index(self, collection: Collection, made: MadeSegment | None = None) -> None:
+    def index(self, collection: CaptureCollection, made: MadeSegment | None = None) -> None:
         """Write the index: blocks of lines, each a gzip member, and the list of the blocks.
 
         Each line has the hash of its record, so that a reader verifies a record that it loaded alone.
