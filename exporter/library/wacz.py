@@ -50,7 +50,7 @@ from exporter.model.kinds import Kind
 from exporter.model.records import Raw
 from exporter.warc.cdxj import IndexLine
 from exporter.warc.records import RecordWriter
-from exporter.warc.signature import Signer
+from exporter.warc.signature import PackageSigner
 from exporter.warc.wacz import SOFTWARE, CaptureCollection, MadeSegment, PackageFacts, PageLine, WaczWriter
 
 SUFFIX: Final = ".wacz"
@@ -105,7 +105,7 @@ def export_wacz(
     check_apart(target, archive)
     if not wanted.dry_run:
         check_target_file(target, force=wanted.force)
-    signer = None if wanted.key is None else Signer(wanted.key)
+    signer = None if wanted.key is None else PackageSigner(wanted.key)
 
     def made(reader: Archive) -> Exported:
         version = reader.resolve(at)
@@ -188,7 +188,7 @@ class _Package:
             **self._posts.report.document(),
         }
 
-    def write(self, out: BinaryIO, signer: Signer | None, *, rendered: bool) -> None:
+    def write(self, out: BinaryIO, signer: PackageSigner | None, *, rendered: bool) -> None:
         """Write the file."""
         collection = CaptureCollection(self._captures, self._found.withheld)
         with contextlib.ExitStack() as stack:

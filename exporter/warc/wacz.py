@@ -21,7 +21,7 @@ from exporter import __version__, lossless_json
 from exporter.archive.captures import Capture, stated_sums
 from exporter.errors import ArchiveDamaged
 from exporter.warc.cdxj import CaptureIndex, IndexLine
-from exporter.warc.signature import Signer
+from exporter.warc.signature import PackageSigner
 
 if TYPE_CHECKING:
     from exporter.archive.safe_files import InnerPath
@@ -310,7 +310,7 @@ class WaczWriter:
                 count += 1
         return count
 
-    def package(self, facts: PackageFacts, signer: Signer | None = None) -> None:
+    def package(self, facts: PackageFacts, signer: PackageSigner | None = None) -> None:
         """Write ``datapackage.json`` over all files so far, and its hash, signed if there is a signer."""
         document: dict[str, Any] = {
             "profile": "data-package",

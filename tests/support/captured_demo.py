@@ -6,7 +6,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from exporter.archive.archive import Archive
 from exporter.capture.outcome import CaptureOutcome
@@ -21,6 +21,8 @@ from exporter.model.publication import Declared
 from exporter.settings import resolve
 from tests.support.styled_blog import StyledBlog, styled_blog
 from tests.support.wire_server import MIXED
+
+ENTRY_PATH: Final = "/Entry/{entry_id}/"
 
 
 @dataclass
@@ -40,16 +42,22 @@ class CapturedDemo:
     def options(self, declared: Declared | None = None) -> ExportOptions:
         """Return options that say which entries are public, and where they were."""
         known = declared or Declared(public_access=frozenset("1"), visible_comment_flags=frozenset("f"))
-        pattern = AddressPattern(f"{self.origin}/Entry/{{entry_id}}/", "--old-url")
+        pattern = AddressPattern(self.origin + ENTRY_PATH, "--old-url")
         return ExportOptions(declared=known, old_urls=(pattern,), title="潮だまり日記")
 
 
-def capture_by_program(root: Path, blog: StyledBlog) -> CaptureOutcome:
-    """Capture a running blog into the demo's archive as the command does, without its pauses."""
+def capture_by_program(root: Path, origin: str, entry_path: str = "") -> CaptureOutcome:
+    """Capture a running blog into its archive as the command does, without its pauses.
+
+    Args:
+        root: the archive.
+        origin: of the blog.
+        entry_path: the path of an entry with fields in braces, unless the service states it.
+    """
     settings = resolve(
         {
-            "home_url": f"{blog.origin}/",
-            "entry_url": f"{blog.origin}/Entry/{{entry_id}}/",
+            "home_url": f"{origin}/",
+            **({"entry_url": origin + entry_path} if entry_path else {}),
             "allow_private_network": "yes",
             "rate": "1000",
             "concurrency": "6",

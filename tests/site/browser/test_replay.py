@@ -19,7 +19,7 @@ from playwright.sync_api import Error
 from tests.archive.builder import Built
 from tests.site.browser.replaying import COLLECTION, Player, player
 from tests.site.browser.test_serve import opened
-from tests.support.captured_demo import CapturedDemo, capture_by_program, demo_as_it_is_now
+from tests.support.captured_demo import ENTRY_PATH, CapturedDemo, capture_by_program, demo_as_it_is_now
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Frame, Page
@@ -91,7 +91,7 @@ def _packed(demo: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
     blog = demo_as_it_is_now(mixed=True)
     with blog.serving_in_thread() as origin:
         blog.missing.add(f"/Entry/{UNCAPTURED}/")
-        outcome = capture_by_program(root, blog)
+        outcome = capture_by_program(root, origin, ENTRY_PATH)
         assert [each["url"] for each in outcome.problems] == ["https://video.example.com/embed/kamome2018"]
         blog.missing.clear()
         yield CapturedDemo(root, blog, origin)
