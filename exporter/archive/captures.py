@@ -16,7 +16,7 @@ from exporter.archive import atomic
 from exporter.archive.checks import file_sha256
 from exporter.archive.layout import SUMS, is_inside, numbers_in, version_name
 from exporter.archive.manifest import read_sums, write_sums
-from exporter.archive.safe_files import MAX_DOCUMENT_BYTES
+from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, NotPlain
 from exporter.errors import ArchiveDamaged
 
 if TYPE_CHECKING:
@@ -161,9 +161,15 @@ class Capture:
 
 
 def captures(layout: Layout) -> list[Capture]:
-    """Return the captures of an archive, the oldest first."""
+    """Return the captures of an archive, the oldest first.
+
+    Raises:
+        ArchiveDamaged: ``captures/`` is a link.
+    """
     try:
         numbers = numbers_in(layout.captures.names())
+    except NotPlain as error:
+        raise atomic.translate(error, layout.captures) from error
     except (FileNotFoundError, NotADirectoryError):
         return []
     return [Capture(number, layout.captures / version_name(number)) for number in numbers]

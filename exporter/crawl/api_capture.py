@@ -134,7 +134,9 @@ class ApiCapture:
         with SegmentWriter(folder, f"API-{self.started:%Y%m%d%H%M%S}", self._fields()) as segments:
             for each in run.spool.read():
                 if isinstance(each, SpooledExchange):
-                    self._put(each, run.known, segments, public=_is_kept(each, public, publicity))
+                    last = public.last[each.request]
+                    kept = last >= 0 and public.accepts(each.request, each.attempt, each.status)
+                    self._put(each, run.known, segments if kept else None, is_last=each.attempt == last)
         if not self.counts["written"] + self.counts["revisits"]:
             with atomic.translated(folder):
                 atomic.remove_folder(folder)
@@ -161,47 +163,48 @@ class ApiCapture:
             # Last: with it the folder counts as complete.
             atomic.write_file(folder / INFO, lossless_json.dumps(self._info.document()) + b"\n")
 
-    def _put(self, spooled: SpooledExchange, known: KnownExchanges, segments: SegmentWriter, *, public: bool) -> None:
-        """Write an exchange if it is public and new."""
+    def _put(
+        self, spooled: SpooledExchange, known: KnownExchanges, segments: SegmentWriter | None, *, is_last: bool
+    ) -> None:
+        """Write an exchange if it is new; without segments it is left out."""
         exchange = spooled.exchange
-        facts = facts_of(exchange) if public else None
-        if facts is None:
+        facts = facts_of(exchange)
+        if facts is None or segments is None:
             known.leave_out(exchange.url)
             return
-        if known.newest(exchange.url) == (facts.head.status, facts.digest):
+        if is_last and known.newest(exchange.url) == (facts.head.status, facts.digest):
             self.counts["unchanged"] += 1
             return
         original = known.original(facts.digest) if facts.cut is None else None
         line = segments.write(exchange, facts, original)
-        known.add(line, warc_date(exchange.started))
+        known.add(line, warc_date(exchange.started), is_newest=is_last)
         self.counts["written" if original is None else "revisits"] += 1
 
-    def _public_requests(self, spool: ExchangeSpool, publicity: Publicity) -> array[int]:
-        """Return the public requests with the numbers of their accepted attempts, and count what is left out.
-
-        The number is 0 if none was accepted, and -1 for a request that is not public.
-        """
-        found = array("i", [-1]) * (spool.requests + 1)
-        open_requests: dict[int, list[SpooledFacts]] = {}
+    def _public_requests(self, spool: ExchangeSpool, publicity: Publicity) -> PublicRequests:
+        """Return the public requests, and count what is left out."""
+        found = PublicRequests(array("i", [-1]) * (spool.requests + 1), publicity.open_to_all)
+        under_way: dict[int, list[SpooledFacts]] = {}
         for each in spool.read():
             if isinstance(each, SpooledExchange):
                 facts = SpooledFacts(each.attempt, each.status, each.removed)
-                open_requests.setdefault(each.request, []).append(facts)
+                under_way.setdefault(each.request, []).append(facts)
                 continue
-            spooled = open_requests.pop(each.request, [])
+            spooled = under_way.pop(each.request, [])
             if not spooled and not each.refused:
                 continue
             reason = publicity.why_left_out(each)
             if reason:
                 self.left_out[reason] += len(spooled) + bool(each.refused)
                 continue
-            accepted = found[each.request] = 0 if each.failed else each.attempts
+            found.last[each.request] = each.attempts
+            if each.failed:
+                found.failed.add(each.request)
             for facts in spooled:
-                if _is_accepted(facts.attempt, facts.status, accepted, publicity):
+                if found.accepts(each.request, facts.attempt, facts.status):
                     self.removed |= facts.removed
                 else:
                     self.left_out[UNKNOWN] += 1
-        self.left_out[UNKNOWN] += sum(map(len, open_requests.values()))
+        self.left_out[UNKNOWN] += sum(map(len, under_way.values()))
         return found
 
     def _left_out(self) -> dict[str, int]:
@@ -230,17 +233,27 @@ class SpooledFacts(NamedTuple):
     removed: frozenset[str]
 
 
-def _is_kept(spooled: SpooledExchange, public: array[int], publicity: Publicity) -> bool:
-    accepted = public[spooled.request]
-    return accepted >= 0 and _is_accepted(spooled.attempt, spooled.status, accepted, publicity)
+@dataclass(frozen=True, slots=True)
+class PublicRequests:
+    """The requests whose exchanges are public.
 
-
-def _is_accepted(attempt: int, status: int, accepted: int, publicity: Publicity) -> bool:
-    """Return whether an exchange of a public request is public too.
-
-    A success that was not accepted, such as a truncated page, may hold any record.
+    Attributes:
+        last: by a request's number, that of its last attempt; -1 for a request that is not public.
+        open_to_all: whether every answer is what any visitor sees.
+        failed: the requests without an accepted answer.
     """
-    return attempt == accepted or status >= _OK_BELOW or publicity.open_to_all
+
+    last: array[int]
+    open_to_all: bool
+    failed: set[int] = field(default_factory=set)
+
+    def accepts(self, request: int, attempt: int, status: int) -> bool:
+        """Return whether an exchange of a public request is public too.
+
+        A success that was not accepted, such as a truncated page, may hold any record.
+        """
+        accepted = attempt == self.last[request] and request not in self.failed
+        return accepted or status >= _OK_BELOW or self.open_to_all
 
 
 def next_number(layout: Layout) -> int:

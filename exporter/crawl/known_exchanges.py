@@ -83,10 +83,10 @@ class KnownExchanges:
             row = self._database.execute("SELECT url, date FROM payloads WHERE digest = ?", (digest,)).fetchone()
         return None if row is None else EarlierRecord(*row)
 
-    def add(self, line: IndexLine, date: str) -> None:
-        """Add a record that is being written, whose date is ``date``."""
+    def add(self, line: IndexLine, date: str, *, is_newest: bool) -> None:
+        """Add a record that is being written, with its date. An attempt that was repeated is not the newest answer."""
         with self._translated():
-            self._take(line, date)
+            self._take(line, date, is_newest=is_newest)
             self._database.execute("INSERT OR IGNORE INTO lines VALUES (?)", (line.encode(),))
 
     def leave_out(self, url: str) -> None:
@@ -156,10 +156,10 @@ class KnownExchanges:
         number, _, stated = self._fact("newest").partition(" ")
         return any(str(each.number) == number and _sums_hash(each) == stated for each in self._found)
 
-    def _take(self, line: IndexLine, date: str) -> None:
-        self._database.execute(
-            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (_key(line.url), line.status, line.digest)
-        )
+    def _take(self, line: IndexLine, date: str, *, is_newest: bool = True) -> None:
+        if is_newest:
+            answer = (_key(line.url), line.status, line.digest)
+            self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", answer)
         if line.mime != REVISIT:
             self._database.execute("INSERT OR IGNORE INTO payloads VALUES (?, ?, ?)", (line.digest, line.url, date))
 
