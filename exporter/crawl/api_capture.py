@@ -7,6 +7,7 @@ between loses neither.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from exporter.archive.layout import Layout
+    from exporter.model.exchange import Held
 
 _DESCRIPTION: Final = (
     "Exchanges of a backup with the API of its blog service. Credentials and cookies were taken out before anything "
@@ -134,9 +136,8 @@ class ApiCapture:
         with SegmentWriter(folder, f"API-{self.started:%Y%m%d%H%M%S}", self._fields()) as segments:
             for each in run.spool.read():
                 if isinstance(each, SpooledExchange):
-                    last = public.last[each.request]
-                    kept = last >= 0 and public.accepts(each.request, each.attempt, each.status)
-                    self._put(each, run.known, segments if kept else None, is_last=each.attempt == last)
+                    kept = public.last[each.request] >= 0 and public.accepts(each.request, each.attempt, each.status)
+                    self._put(each, run.known, segments if kept else None, public.content_of(each))
         if not self.counts["written"] + self.counts["revisits"]:
             with atomic.translated(folder):
                 atomic.remove_folder(folder)
@@ -164,25 +165,27 @@ class ApiCapture:
             atomic.write_file(folder / INFO, lossless_json.dumps(self._info.document()) + b"\n")
 
     def _put(
-        self, spooled: SpooledExchange, known: KnownExchanges, segments: SegmentWriter | None, *, is_last: bool
+        self, spooled: SpooledExchange, known: KnownExchanges, segments: SegmentWriter | None, content: int | None
     ) -> None:
-        """Write an exchange if it is new; without segments it is left out."""
+        """Write an exchange if it is new; without segments it is left out. ``content`` as for ``known.add``."""
         exchange = spooled.exchange
         facts = facts_of(exchange)
         if facts is None or segments is None:
             known.leave_out(exchange.url)
             return
-        if is_last and known.newest(exchange.url) == (facts.head.status, facts.digest):
+        newest = None if content is None else known.newest(exchange.url)
+        if newest is not None and newest.is_same(facts.head.status, facts.digest, content or 0):
             self.counts["unchanged"] += 1
             return
         original = known.original(facts.digest) if facts.cut is None else None
         line = segments.write(exchange, facts, original)
-        known.add(line, warc_date(exchange.started), is_newest=is_last)
+        known.add(line, warc_date(exchange.started), content)
         self.counts["written" if original is None else "revisits"] += 1
 
     def _public_requests(self, spool: ExchangeSpool, publicity: Publicity) -> PublicRequests:
         """Return the public requests, and count what is left out."""
-        found = PublicRequests(array("i", [-1]) * (spool.requests + 1), publicity.open_to_all)
+        number = spool.requests + 1
+        found = PublicRequests(array("i", [-1]) * number, array("q", bytes(8 * number)), publicity.open_to_all)
         under_way: dict[int, list[SpooledFacts]] = {}
         for each in spool.read():
             if isinstance(each, SpooledExchange):
@@ -196,7 +199,7 @@ class ApiCapture:
             if reason:
                 self.left_out[reason] += len(spooled) + bool(each.refused)
                 continue
-            found.last[each.request] = each.attempts
+            found.last[each.request], found.contents[each.request] = each.attempts, _content(each.held)
             if each.failed:
                 found.failed.add(each.request)
             for facts in spooled:
@@ -239,11 +242,13 @@ class PublicRequests:
 
     Attributes:
         last: by a request's number, that of its last attempt; -1 for a request that is not public.
+        contents: by a request's number, a hash of the records in its answer; 0 without any.
         open_to_all: whether every answer is what any visitor sees.
         failed: the requests without an accepted answer.
     """
 
     last: array[int]
+    contents: array[int]
     open_to_all: bool
     failed: set[int] = field(default_factory=set)
 
@@ -254,6 +259,20 @@ class PublicRequests:
         """
         accepted = attempt == self.last[request] and request not in self.failed
         return accepted or status >= _OK_BELOW or self.open_to_all
+
+    def content_of(self, exchange: SpooledExchange) -> int | None:
+        """Return the hash of the records in a last attempt; ``None`` for an attempt that was repeated."""
+        return self.contents[exchange.request] if exchange.attempt == self.last[exchange.request] else None
+
+
+def _content(held: Held | None) -> int:
+    """Return a hash of the records in an answer; 0 if there are none, or one of them is not shown."""
+    if held is None or not held.records or any(each.identity is None for each in held.records):
+        return 0
+    hashed = hashlib.sha256()
+    for kind, record_id, identity in held.records:
+        hashed.update(f"{kind} {record_id}\n".encode("utf-8", "surrogatepass") + (identity or b""))
+    return int.from_bytes(hashed.digest()[:8], "big", signed=True)
 
 
 def next_number(layout: Layout) -> int:

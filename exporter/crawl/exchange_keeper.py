@@ -115,6 +115,9 @@ class RunRequest:
             self.refused = "secret"
         except BlogExporterError as error:
             self.run.fail(error)
+        except Exception as error:  # noqa: BLE001 - whatever a hostile answer causes here, the backup goes on
+            reason = f"{type(error).__name__}: {error}"
+            self.run.fail(BlogExporterError("an exchange could not be recorded ({reason})", reason=reason))
         finally:
             exchange.close()
 
@@ -130,13 +133,11 @@ class RunRequest:
         facts = None if kept is None else facts_of(kept.exchange)
         if kept is None or facts is None:
             return
-        if facts.head.status == NOT_MODIFIED or run.known.newest(kept.exchange.url) == (
-            facts.head.status,
-            facts.digest,
-        ):
+        newest, status = run.known.newest(kept.exchange.url), facts.head.status
+        if status == NOT_MODIFIED or (newest is not None and newest.is_same(status, facts.digest)):
             run.counts["unchanged"] += 1
             return
-        run.spool.put(self.number, self.attempts, facts.head.status, kept)
+        run.spool.put(self.number, self.attempts, status, kept)
 
     def answered(self, held: Held | None) -> None:
         """End the request: its last answer was accepted and holds these records."""

@@ -614,7 +614,7 @@ class Ingest:
         call = ask(validators)
         if validators is not None and not self.client.is_kept(call.request):
             call = ask(None)
-        answer = await self.client.fetch(*call, holds=partial(entry_held, self.service, entry_id))
+        answer: EntryAnswer = await self.client.fetch(*call, holds=partial(entry_held, self.service, entry_id))
         data = answer.data
         if data is None:
             ledger.mark(entry_id, sweep)

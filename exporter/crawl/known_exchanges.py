@@ -25,19 +25,34 @@ if TYPE_CHECKING:
 
 _SCHEMA: Final = (
     "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID",
-    "CREATE TABLE answers (url BLOB PRIMARY KEY, status INTEGER, digest TEXT) WITHOUT ROWID",
+    "CREATE TABLE answers (url BLOB PRIMARY KEY, status INTEGER, digest TEXT, content INTEGER) WITHOUT ROWID",
     "CREATE TABLE payloads (digest TEXT PRIMARY KEY, url TEXT, date TEXT) WITHOUT ROWID",
 )
+_NEWEST: Final = "SELECT status, digest, content FROM answers WHERE url = ?"
 _OTHERS: Final = "CREATE TEMP TABLE IF NOT EXISTS lines (line BLOB PRIMARY KEY) WITHOUT ROWID"
 _EMPTY_DIGEST: Final = "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"
 """Of no bytes. A revisit of an empty payload would save nothing."""
 
 
 class KnownAnswer(NamedTuple):
-    """The newest answer of an address; the status is 0 if a run left it out."""
+    """The newest answer of an address.
+
+    Attributes:
+        status: its status; 0 if a run left it out.
+        digest: of its payload, as in an index.
+        content: a hash of its records; 0 if unknown or if it has none.
+    """
 
     status: int
     digest: str
+    content: int = 0
+
+    def is_same(self, status: int, digest: str, content: int = 0) -> bool:
+        """Return whether another answer has the same payload, or the same records.
+
+        Some services state the time of the answer next to its records. That alone is no change.
+        """
+        return self.status == status and (self.digest == digest or (content != 0 and self.content == content))
 
 
 class KnownExchanges:
@@ -72,7 +87,7 @@ class KnownExchanges:
     def newest(self, url: str) -> KnownAnswer | None:
         """Return the newest answer of an address."""
         with self._translated():
-            row = self._database.execute("SELECT status, digest FROM answers WHERE url = ?", (_key(url),)).fetchone()
+            row = self._database.execute(_NEWEST, (_key(url),)).fetchone()
         return None if row is None else KnownAnswer(*row)
 
     def original(self, digest: str) -> EarlierRecord | None:
@@ -83,16 +98,23 @@ class KnownExchanges:
             row = self._database.execute("SELECT url, date FROM payloads WHERE digest = ?", (digest,)).fetchone()
         return None if row is None else EarlierRecord(*row)
 
-    def add(self, line: IndexLine, date: str, *, is_newest: bool) -> None:
-        """Add a record that is being written, with its date. An attempt that was repeated is not the newest answer."""
+    def add(self, line: IndexLine, date: str, content: int | None) -> None:
+        """Add a record that is being written.
+
+        Args:
+            line: its line in the index.
+            date: its date.
+            content: a hash of its records, as in :class:`KnownAnswer`; ``None`` for an attempt that was repeated, which
+                is not the newest answer of its address.
+        """
         with self._translated():
-            self._take(line, date, is_newest=is_newest)
+            self._take(line, date, content)
             self._database.execute("INSERT OR IGNORE INTO lines VALUES (?)", (line.encode(),))
 
     def leave_out(self, url: str) -> None:
         """Note that an answer was left out, unless an earlier one of its address is in a capture."""
         with self._translated():
-            self._database.execute("INSERT OR IGNORE INTO answers VALUES (?, 0, '')", (_key(url),))
+            self._database.execute("INSERT OR IGNORE INTO answers VALUES (?, 0, '', 0)", (_key(url),))
 
     def lines(self) -> Iterator[bytes]:
         """Yield the encoded lines of the added records, in the order of an index."""
@@ -156,10 +178,10 @@ class KnownExchanges:
         number, _, stated = self._fact("newest").partition(" ")
         return any(str(each.number) == number and _sums_hash(each) == stated for each in self._found)
 
-    def _take(self, line: IndexLine, date: str, *, is_newest: bool = True) -> None:
-        if is_newest:
-            answer = (_key(line.url), line.status, line.digest)
-            self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", answer)
+    def _take(self, line: IndexLine, date: str, content: int | None = 0) -> None:
+        if content is not None:
+            answer = (_key(line.url), line.status, line.digest, content)
+            self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", answer)
         if line.mime != REVISIT:
             self._database.execute("INSERT OR IGNORE INTO payloads VALUES (?, ?, ?)", (line.digest, line.url, date))
 

@@ -44,6 +44,7 @@ _PROOFS: Final = re.compile(
 )
 """The parts of a WSSE, OAuth 1 or digest header that prove a secret for one request."""
 _JSON_ESCAPE: Final = re.compile(rb"\\(?:u00([0-9A-Fa-f]{2})|x([0-9A-Fa-f]{2})|([/\"\\]))")
+_LONG_NUMBER: Final = re.compile(r"&#[0-9]{100,}")
 _MASK: Final = b"*"
 
 
@@ -295,7 +296,10 @@ def _json(data: bytes) -> bytes:
 
 
 def _entities(data: bytes) -> bytes:
-    return html.unescape(data.decode("latin-1")).encode("utf-8") if b"&" in data else data
+    if b"&" not in data:
+        return data
+    # A longer number is no character, and Python refuses to read it.
+    return html.unescape(_LONG_NUMBER.sub("", data.decode("latin-1"))).encode("utf-8")
 
 
 def _masked_runs(data: bytes, form: bytes) -> bytes:
