@@ -37,6 +37,7 @@ from exporter.setting_types import (
     size,
     some_text,
     unset,
+    user_agent,
     with_guess,
     words,
     yes_or_no,
@@ -119,6 +120,15 @@ class Settings:
     allow_private_network: bool = setting(yes_or_no, "no", message("Download pictures from private addresses."))
     skip_asset_hosts: frozenset[str] = setting(hosts, "", message("Hosts whose pictures to skip, separated by commas."))
     strict_assets: bool = setting(yes_or_no, "no", message("Treat a backup with lost pictures as incomplete."))
+    capture: bool = setting(yes_or_no, "no", message("Capture the public pages after each backup."))
+    home_url: str | None = unset(some_text, message("Address of the blog's home page, for captures."))
+    user_agent: str | None = unset(user_agent, message("Name for captures, with a way to contact you."))
+    operator: str | None = unset(some_text, message("Who makes the capture, for its warcinfo."))
+    capture_max_pages: int = setting(
+        WholeNumber(1, 10_000_000), "100000", message("Maximum number of pages in a capture.")
+    )
+    capture_max_size: int | None = unset(size, message("Size of its WARC files at which a capture ends."))
+    capture_max_time: timedelta | None = unset(positive_duration, message("Time after which a capture ends."))
     warc: bool = setting(yes_or_no, "no", message("Keep the exchanges with the API as WARC in captures/."))
     markdown: bool = setting(yes_or_no, "yes", message("Keep Markdown in latest/."))
     site: bool = setting(yes_or_no, "yes", message("Keep the offline site in latest/."))

@@ -33,7 +33,7 @@ from exporter.archive.layout import (
     versions_identity,
 )
 from exporter.archive.lines import ParsedRecords, RecordLine, split_checked
-from exporter.archive.manifest import ArchiveInfo, Manifest, SegmentInfo, read_sums, run_of
+from exporter.archive.manifest import FROM_CAPTURE, ArchiveInfo, Manifest, SegmentInfo, read_sums, run_of
 from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, FileTooLarge, HeldFolder, NotPlain, newest_lines
 from exporter.archive.segments import missing_manifest, require_size, stated_segments, wrong_sizes
 from exporter.archive.state import State
@@ -338,6 +338,10 @@ class ArchiveReader:
         """Return the lines of ``runs.jsonl``, oldest first; an incomplete last line is skipped."""
         return list(self.newest_runs())[::-1]
 
+    def newest_backups(self) -> Iterator[dict[str, Any]]:
+        """Yield the runs that read a service, or tried to, newest first; captures complete pictures without it."""
+        return (run for run in self.newest_runs() if run.get(FROM_CAPTURE) is None)
+
     def newest_runs(self) -> Iterator[dict[str, Any]]:
         """Yield the runs in ``runs.jsonl``, newest first, and skip lines that are no runs.
 
@@ -394,6 +398,7 @@ def _is_forgiven(
 
 
 _LATEST: Final = "latest/"
+_CAPTURES: Final = "captures/"
 _IN_A_VERSION: Final = re.compile(r"versions/([0-9]{1,18})/")
 
 
@@ -426,8 +431,8 @@ def is_segment(path: str) -> bool:
 
 
 def is_read_again(path: str) -> bool:
-    """Return whether a look at the file shows that it is right again: its hash is known, and no run writes it anew."""
-    return is_segment(path) or asset_digest(path) is not None or path.startswith(_LATEST)
+    """Return whether no run writes the file anew: a look shows that it is right again, or a check of the captures."""
+    return is_segment(path) or asset_digest(path) is not None or path.startswith((_LATEST, _CAPTURES))
 
 
 def damaged_in_latest(layout: Layout) -> frozenset[str]:

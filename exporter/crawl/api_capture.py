@@ -24,7 +24,7 @@ from exporter.archive.captures import (
     Capture,
     CaptureInfo,
     append_capture_run,
-    captures,
+    next_capture,
     seal_capture,
 )
 from exporter.archive.safe_files import MAX_DOCUMENT_BYTES
@@ -143,7 +143,7 @@ class ApiCapture:
                 atomic.remove_folder(folder)
             return
         self._info = CaptureInfo(
-            capture=next_number(self.layout),
+            capture=next_capture(self.layout),
             kind=API,
             blog_id=self.blog_id,
             started_at=timestamp(self.started),
@@ -275,11 +275,6 @@ def _content(held: Held | None) -> int:
     return int.from_bytes(hashed.digest()[:8], "big", signed=True)
 
 
-def next_number(layout: Layout) -> int:
-    """Return the number of the next capture."""
-    return 1 + max((each.number for each in captures(layout)), default=0)
-
-
 def finish_staged(layout: Layout) -> Capture | None:
     """Seal a capture whose run was killed after its version was committed; the caller holds the lock.
 
@@ -291,7 +286,7 @@ def finish_staged(layout: Layout) -> Capture | None:
     with contextlib.suppress(OSError, ValueError, lossless_json.NotJson, BlogExporterError):
         if layout.checkpoint.kind() is None:
             raw = lossless_json.loads((folder / INFO).read_bytes(MAX_DOCUMENT_BYTES))
-            info = replace(CaptureInfo.of(raw), capture=next_number(layout))
+            info = replace(CaptureInfo.of(raw), capture=next_capture(layout))
             return seal_capture(layout, Path(folder), info)
     with atomic.translated(folder):
         atomic.remove_folder(folder)

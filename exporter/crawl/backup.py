@@ -29,6 +29,7 @@ from exporter.archive.state import State
 from exporter.clock import timestamp
 from exporter.crawl import commit
 from exporter.crawl.api_capture import finish_staged
+from exporter.crawl.assets.captured import CapturedFiles
 from exporter.crawl.assets.download import AssetDownload, keep_file, keep_original
 from exporter.crawl.assets.summary import AssetSummary, read_assets, unread_assets
 from exporter.crawl.checkpoint import Checkpoint, Purpose, set_aside
@@ -523,15 +524,17 @@ class BackupRun:
         if self.settings.assets is None:
             self.outcome.assets = unread_assets(self._layout, records)
             return
+        store = AssetStore(self._layout)
         download = AssetDownload(
             self._joins or self.service,
             records,
-            AssetStore(self._layout),
+            store,
             self._layout.work / "assets.jsonl",
             self.settings.assets,
             self.client.engine,
             self.clock,
             self._emit,
+            CapturedFiles.of(self._layout, store, self.settings.assets.max_bytes),
         )
         self.outcome.assets = await read_assets(download, ledgers[Kind.ASSETS])
 

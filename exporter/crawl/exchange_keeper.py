@@ -22,7 +22,7 @@ from exporter.warc.redaction import NotRedactable, Removal, redacted
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
     from exporter.http.credentials import TokenSource
-    from exporter.http.recording import Recorder
+    from exporter.http.recording import ExchangeRecorder
     from exporter.http.wire import WireExchange
     from exporter.model.exchange import Held
 
@@ -43,12 +43,12 @@ class RunExchanges:
 
     spool: ExchangeSpool
     known: KnownExchanges
-    recorder: Recorder
+    recorder: ExchangeRecorder
     counts: Counter[str] = field(default_factory=Counter)
     failure: BlogExporterError | None = None
 
     @classmethod
-    def begun(cls, layout: Layout, folder: Path, declared: str, recorder: Recorder) -> RunExchanges:
+    def begun(cls, layout: Layout, folder: Path, declared: str, recorder: ExchangeRecorder) -> RunExchanges:
         """Begin or continue the spool in the checkpoint's ``folder``.
 
         Raises:

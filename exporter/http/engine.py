@@ -25,7 +25,7 @@ from exporter.http.body import FileBody, MemoryBody, MemoryBudget, RecordedBody,
 from exporter.http.credentials import Credentials, TokenSource
 from exporter.http.deadline import Timeouts
 from exporter.http.file_source import FileSource
-from exporter.http.recording import Recorder
+from exporter.http.recording import ExchangeRecorder
 from exporter.http.retry import HostWatch, RetryEvent, Retrying, RetryPolicy, ServiceWatch
 from exporter.http.throttle import Throttled, Throttles
 from exporter.http.transport import (
@@ -49,12 +49,12 @@ T = TypeVar("T")
 _MIB = 1024 * 1024
 _OBJECT_BYTES_PER_BYTE = 3
 _OK = 200
-USER_AGENT: Final = f"blog-exporter/{__version__} (+personal blog backup)"
 _ANONYMOUS: Final = Credentials()
 _ANYWHERE: Final = AddressGuard(allow_private=True)
 _SERVICE_TIMEOUTS: Final = Timeouts()
 _SERVICE_POLICY: Final = RetryPolicy()
 
+USER_AGENT: Final = f"blog-exporter/{__version__} (+personal blog backup)"
 DOWNLOAD_TIMEOUTS: Final = Timeouts(total=600.0)
 DOWNLOAD_POLICY: Final = RetryPolicy(
     retries=3, base=0.5, ceiling=10.0, give_up_after=float("inf"), max_retry_after=120.0
@@ -119,7 +119,7 @@ class Engine:
         concurrency: int = 8,
         rate: float | None = None,
         on_retry: Callable[[RetryEvent], None] = lambda _: None,
-        recorder: Recorder | None = None,
+        recorder: ExchangeRecorder | None = None,
     ) -> Client:
         """Return a client that sends the requests of one blog to its service.
 
@@ -206,6 +206,7 @@ class Engine:
         max_bytes: int = 100_000_000,
         policy: RetryPolicy = DOWNLOAD_POLICY,
         user_agent: str | None = None,
+        on_retry: Callable[[RetryEvent], None] = lambda _: None,
     ) -> Capturer:
         """Return a capturer that records exchanges with all addresses that the guard permits.
 
@@ -215,17 +216,24 @@ class Engine:
             max_bytes: of an answer's body as sent; a longer one is cut.
             policy: when to repeat a request.
             user_agent: replaces this program's name in requests.
+            on_retry: is called before each wait.
         """
         transport = AiohttpTransport(self._session(guard, record=True), guard, self._allowance)
         watch = HostWatch(transport, policy, self._longest_pauses)
         throttled = Throttled(watch, self._throttles)
-        retrying = Retrying(throttled, policy, watch, self._throttles, self._clock, chance=self._chance)
+        retrying = Retrying(
+            throttled, policy, watch, self._throttles, self._clock, on_retry=on_retry, chance=self._chance
+        )
         sender = Sender(timeouts, Statistics(), total=self.statistics)
         return Capturer(retrying, guard, sender, max_bytes, user_agent)
 
-    def limit(self, origin: str, concurrency: int, rate: float | None) -> None:
-        """Lower the number of requests at a time to a host, and the requests per second; ``None`` for no limit."""
+    def limit(self, origin: str, concurrency: int, rate: float | None, longest_pause: float = 0.0) -> None:
+        """Lower the number of requests at a time to a host, and the requests per second; ``None`` for no limit.
+
+        Pauses that the host requests are obeyed for at least ``longest_pause`` seconds.
+        """
         self._throttles.restrict(origin, concurrency, rate)
+        self._longest_pauses[origin] = max(longest_pause, self._longest_pauses.get(origin, 0.0))
 
     async def page(
         self, address: str, *, timeouts: Timeouts = _SERVICE_TIMEOUTS, max_body: int = 8 * _MIB
@@ -316,7 +324,7 @@ class ServiceClient(Protocol):
         """The file that is read instead of a service."""
 
     @property
-    def recorder(self) -> Recorder | None:
+    def recorder(self) -> ExchangeRecorder | None:
         """Records the exchanges, if they are to be kept."""
 
     def is_kept(self, request: Request) -> bool:
@@ -362,7 +370,7 @@ class Client:
     body: MemoryBody
     sender: Sender
     credentials: TokenSource
-    recorder: Recorder | None = None
+    recorder: ExchangeRecorder | None = None
 
     @property
     def source(self) -> None:
@@ -442,7 +450,7 @@ class Client:
 
     async def _recorded(
         self,
-        recorder: Recorder,
+        recorder: ExchangeRecorder,
         sent: HttpRequest,
         parsed: Callable[[HttpResponse], T],
         recover: Callable[[], Awaitable[T | None]] | None,

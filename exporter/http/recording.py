@@ -96,7 +96,7 @@ class MemoryAnswer(io.BytesIO):
 
 
 @dataclass(slots=True)
-class Recorder:
+class ExchangeRecorder:
     """Records the exchanges of a client while there is a keeper.
 
     Attributes:

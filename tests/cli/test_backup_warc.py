@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from exporter.demo.content import Blog
+from tests.service.wxr_samples import channel, item
 from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 from tests.support.runs import Runs, backup_command, serving
-from tests.service.wxr_samples import channel, item
 
 pytestmark = pytest.mark.no_cover
 
