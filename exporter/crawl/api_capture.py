@@ -187,7 +187,7 @@ class ApiCapture:
         number = spool.requests + 1
         found = PublicRequests(array("i", [-1]) * number, array("q", bytes(8 * number)), publicity.open_to_all)
         under_way: dict[int, list[SpooledFacts]] = {}
-        for each in spool.read():
+        for each in spool.read(bodies=False):
             if isinstance(each, SpooledExchange):
                 facts = SpooledFacts(each.attempt, each.status, each.removed)
                 under_way.setdefault(each.request, []).append(facts)

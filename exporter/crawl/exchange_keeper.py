@@ -52,7 +52,7 @@ class RunExchanges:
         """Begin or continue the spool in the checkpoint's ``folder``.
 
         Raises:
-            BlogExporterError: a file cannot be written, or a capture cannot be read.
+            BlogExporterError: a file cannot be written.
         """
         known = KnownExchanges(layout, declared)
         try:

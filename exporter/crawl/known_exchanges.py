@@ -64,7 +64,6 @@ class KnownExchanges:
             counts as unknown.
 
     Raises:
-        ArchiveDamaged: a capture cannot be read.
         NoSpace: the disk is full.
     """
 
@@ -167,8 +166,10 @@ class KnownExchanges:
                 self._database.execute(f"DELETE FROM {table}")  # noqa: S608 - the names are constants
         new = [each for each in self._found if each.number > after]
         for each in new:
-            for line in sorted(CaptureIndex(each.index), key=lambda line: (line.timestamp, line.offset)):
-                self._take(line, line.moment.strftime("%Y-%m-%dT%H:%M:%SZ"))
+            # An answer in a damaged capture counts as unknown, so it is recorded again.
+            with contextlib.suppress(ArchiveDamaged, OSError):
+                for line in sorted(CaptureIndex(each.index), key=lambda line: (line.timestamp, line.offset)):
+                    self._take(line, line.moment.strftime("%Y-%m-%dT%H:%M:%SZ"))
         if new:
             self._set_newest(new[-1])
             self._database.commit()
@@ -209,14 +210,17 @@ class KnownExchanges:
 
 
 def _is_api(capture: Capture) -> bool:
-    return capture.info().kind == API
+    try:
+        return capture.info().kind == API
+    except ArchiveDamaged:
+        return False
 
 
 def _sums_hash(capture: Capture) -> str:
     try:
         return hashlib.sha256((capture.folder / SUMS).read_bytes(MAX_DOCUMENT_BYTES)).hexdigest()
-    except OSError as error:
-        raise ArchiveDamaged("{path} cannot be read. Verify the archive.", path=capture.folder / SUMS) from error
+    except OSError:
+        return ""
 
 
 def _key(url: str) -> bytes:
