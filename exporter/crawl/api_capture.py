@@ -1,7 +1,7 @@
-"""Writing the exchanges of a run as a capture of its own: WARC files with public answers only, their index and facts.
+"""Writes the public exchanges that a run recorded into a separate capture: WARC files, their index and facts.
 
-The capture is complete in ``.work/`` before the version is committed, and moves to ``captures/`` after it. So a kill in
-between loses neither.
+The capture is complete in ``.work/`` before the version is committed, and moves to ``captures/`` after it. So a
+kill in between loses nothing.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ _COUNTS: Final = ("written", "revisits", "unchanged")
 
 @dataclass
 class ApiCapture:
-    """The exchanges of a run, on their way into ``captures/``.
+    """Turns a run's exchanges into a capture.
 
     Attributes:
         layout: the archive, whose lock the caller holds.
         blog_id: the blog.
         base_url: the address of the API.
         started: when the run began.
-        run: what the run kept.
+        run: the recorded exchanges.
         counts: ``written``, ``revisits`` and ``unchanged`` exchanges.
         left_out: the numbers of exchanges that were left out, by reason.
-        removed: what was taken out of the written ones; names only.
+        removed: names of the header fields and parameters that were taken out.
         capture: the number of the capture; ``None`` if nothing was written.
         error: why there is no capture.
     """
@@ -183,7 +183,7 @@ class ApiCapture:
         self.counts["written" if original is None else "revisits"] += 1
 
     def _public_requests(self, spool: ExchangeSpool, publicity: Publicity) -> PublicRequests:
-        """Return the public requests, and count what is left out."""
+        """Return the public requests, and count the exchanges that are left out."""
         number = spool.requests + 1
         found = PublicRequests(array("i", [-1]) * number, array("q", bytes(8 * number)), publicity.open_to_all)
         under_way: dict[int, list[SpooledFacts]] = {}
@@ -253,7 +253,7 @@ class PublicRequests:
     failed: set[int] = field(default_factory=set)
 
     def accepts(self, request: int, attempt: int, status: int) -> bool:
-        """Return whether an exchange of a public request is public too.
+        """Return whether a public request's exchange is also public.
 
         A success that was not accepted, such as a truncated page, may hold any record.
         """
@@ -266,7 +266,7 @@ class PublicRequests:
 
 
 def _content(held: Held | None) -> int:
-    """Return a hash of the records in an answer; 0 if there are none, or one of them is not shown."""
+    """Return a hash over an answer's records; 0 without any, or if one is not shown."""
     if held is None or not held.records or any(each.identity is None for each in held.records):
         return 0
     hashed = hashlib.sha256()

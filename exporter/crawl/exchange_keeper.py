@@ -1,4 +1,4 @@
-"""Keeping the exchanges of a run with its service: without secrets, and only new or changed ones.
+"""Keeps the new and changed exchanges that a run has with its service, without secrets.
 
 A failure here never ends the run: the backup matters more. The keeper notes the failure, gives its space back and keeps
 nothing more.
@@ -105,7 +105,7 @@ class RunRequest:
     refused: str = ""
 
     async def attempt(self, exchange: WireExchange) -> None:
-        """Take the secrets out of an exchange, and keep it if it is new or changed."""
+        """Keep an exchange without its secrets if it is new or changed."""
         self.attempts += 1
         self.run.counts["exchanges"] += 1
         try:

@@ -1,4 +1,4 @@
-"""The exchanges of a run under way, in the checkpoint's folder: append only, and free of secrets.
+"""The exchanges that a run has recorded so far, without secrets, in an append-only file next to its checkpoint.
 
 Which of them are public is only known when the run has read everything, because an entry list does not say everything
 about its entries. Each request has a number. Its exchanges come first, then one line with the records that its answer
@@ -35,7 +35,7 @@ class SpooledExchange:
 
     Attributes:
         request: the number of the request.
-        attempt: its number among those of the request, from 1.
+        attempt: counts the exchanges of the request from 1.
         status: of the answer.
         exchange: without secrets.
         removed: as in :class:`~exporter.warc.redaction.Redacted`.
@@ -108,7 +108,7 @@ class ExchangeSpool:
         self._append(lossless_json.dumps(line) + b"\n" + sent + answer)
 
     def end(self, end: RequestEnd) -> None:
-        """Append the end of a request, and flush everything to the operating system."""
+        """Append a request's end, and flush everything to the operating system."""
         held = end.held
         records = None if held is None else [[str(each.kind), each.id, _hex(each.identity)] for each in held.records]
         line = {
@@ -125,7 +125,7 @@ class ExchangeSpool:
             self._file.flush()
 
     def begin(self) -> int:
-        """Return the number of a new request, from 1."""
+        """Return a new request's number, from 1."""
         self.requests += 1
         return self.requests
 
@@ -159,7 +159,7 @@ class ExchangeSpool:
             self._file.write(data)
 
     def _whole(self) -> tuple[int, int]:
-        """Return where the last whole part of the file ends, and the largest number of a request."""
+        """Return the end of the last whole part, and the largest request number."""
         end = largest = 0
         with self.path.open("rb") as file:
             while (found := _next(file)) is not None:
@@ -172,7 +172,7 @@ def _hex(identity: bytes | None) -> str | None:
 
 
 def _next(file: IO[bytes], *, bodies: bool = True) -> SpooledExchange | RequestEnd | None:
-    """Return the next part of a spool; ``None`` at its end, and where it is incomplete or damaged."""
+    """Return the next part, or ``None`` if the file ends or is damaged."""
     line = file.readline(_MAX_LINE_BYTES)
     if not line.endswith(b"\n"):
         return None

@@ -1,4 +1,4 @@
-"""The newest answer of each address in the captures of an API, in a file that can be made again from their indexes.
+"""An index of the newest recorded answer for each address of an API. It can be rebuilt from the captures.
 
 With it a run finds out in one step whether an answer is new, however many captures there are.
 """
@@ -56,11 +56,11 @@ class KnownAnswer(NamedTuple):
 
 
 class KnownExchanges:
-    """What the captures of an archive's API hold; changes are kept by :meth:`save` only.
+    """The answers in an archive's captures of its API; only :meth:`save` keeps changes.
 
     Args:
         layout: the archive, whose lock the caller holds.
-        declared: what the owner declared about flags, as text. With another declaration, an answer that was left out
+        declared: the owner's declaration about flags, as text. With another declaration, an answer that was left out
             counts as unknown.
 
     Raises:
@@ -116,7 +116,7 @@ class KnownExchanges:
             self._database.execute("INSERT OR IGNORE INTO answers VALUES (?, 0, '', 0)", (_key(url),))
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the encoded lines of the added records, in the order of an index."""
+        """Yield the added records' encoded lines, sorted as in an index."""
         yield from (row[0] for row in self._database.execute("SELECT line FROM lines ORDER BY line"))
 
     def save(self, capture: Capture | None) -> None:

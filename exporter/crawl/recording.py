@@ -1,4 +1,4 @@
-"""The recording of a run's exchanges, from its first request to the capture. If it fails, the backup goes on."""
+"""Records a run's exchanges from its first request to the capture. If this fails, the backup goes on."""
 
 from __future__ import annotations
 
