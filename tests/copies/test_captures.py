@@ -16,7 +16,9 @@ from exporter.copies.hidden_names import plain_name, stored_name
 from exporter.copies.s3 import is_mutable
 from exporter.errors import ArchiveLocked, HistoriesDiffer
 from tests.archive.builder import Built
+from tests.cli.conftest import Program
 from tests.copies.support import damages, files_in, findings, pulled, pushed
+from tests.copies.test_encrypted import owner
 from tests.support.captures import captured
 from tests.support.styled_blog import styled_blog
 
@@ -169,3 +171,54 @@ def test_only_the_log_of_captures_is_replaced_in_a_bucket() -> None:
     assert is_mutable("captures/runs.jsonl")
     assert is_mutable("ab/blog.example/captures/runs.jsonl.age")
     assert not is_mutable("captures/000001/SHA256SUMS")
+
+
+def test_an_encrypted_copy_has_them_and_shows_no_name(
+    program: Program, source: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    alice, copy, back = owner(tmp_path, "alice"), tmp_path / "copy", tmp_path / "back"
+    for _ in range(2):
+        done = program("sync", source.root, copy, "--encrypt-to", alice.recipient)
+        assert done.code == 0, done.err
+    assert "nothing is missing" in done.out
+    names = [path.name for path in (copy / "captures").rglob("*") if path.is_file()]
+    assert len(names) == 11
+    assert not any("BLOG" in name for name in names)
+    for key in ((), ("--identity", alice.file)):
+        done = program("verify", copy, *key)
+        assert done.code == 0, done.err + done.out
+    done = program("sync", copy, back, "--identity", alice.file)
+    assert done.code == 0, done.err
+    assert files_in(back) == {name: data for name, data in files_in(source.root).items() if name in files_in(back)}
+    assert damages(back) == []
+    victim = max((copy / "captures/000001").iterdir(), key=lambda path: len(path.name))
+    victim.write_bytes(victim.read_bytes()[:-500])
+    assert program("verify", copy).code == 13
+    done = program("verify", copy, "--identity", alice.file)
+    assert done.code == 13
+    assert "capture-damaged: captures/000001/" in done.out
+
+
+def test_a_bag_has_them_and_only_if_they_are_intact(program: Program, source: Built, tmp_path: Path) -> None:
+    done = program("export", "bagit", source.root, tmp_path / "bag", "--only", "all")
+    assert done.code == 0, done.err
+    for name, data in files_in(source.root).items():
+        assert (tmp_path / "bag.NOT-PUBLIC/data" / name).read_bytes() == data
+    assert f"data/captures/000001/{SEGMENT}" in (tmp_path / "bag.NOT-PUBLIC/manifest-sha256.txt").read_text()
+    path = source.root / "captures/000001" / SEGMENT
+    path.write_bytes(path.read_bytes()[:-1])
+    done = program("export", "bagit", source.root, tmp_path / "second", "--only", "all")
+    assert done.code == 13
+    assert "captures/000001" in done.err
+
+
+def test_a_bag_of_a_copy_has_them(
+    program: Program, source: Built, store: FolderStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    alice, copy = owner(tmp_path, "alice"), tmp_path / "sealed"
+    assert program("sync", source.root, copy, "--encrypt-to", alice.recipient).code == 0
+    done = program("export", "bagit", copy, tmp_path / "bag", "--only", "all", "--identity", alice.file)
+    assert done.code == 0, done.err
+    assert (tmp_path / "bag.NOT-PUBLIC/data/captures/000001" / SEGMENT).is_file()
