@@ -82,10 +82,13 @@ def reseal(archive: Built) -> None:
         path = capture.folder / "capture.json"
         document = json.loads(path.read_bytes())
         document["parent"] = parent
-        document["segments"] = [
-            {"name": each.name, "bytes": each.stat().st_size, "sha256": hashlib.sha256(each.read_bytes()).hexdigest()}
-            for each in capture.segments()
-        ]
+        for member, warc in (("segments", True), ("files", False)):
+            document[member] = [
+                {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+                for name in capture.folder.names()
+                if name.endswith(".warc.gz") is warc and name not in {"capture.json", "SHA256SUMS"}
+                for data in ((capture.folder / name).read_bytes(),)
+            ]
         path.write_bytes(lossless_json.dumps(document, pretty=True) + b"\n")
         sums = {
             name: hashlib.sha256((capture.folder / name).read_bytes()).hexdigest()
@@ -196,7 +199,7 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
         lambda a: edit(a.root / SECOND / "capture.json", b'"capture": 2', b'"capture": 9'),
     ),
     (
-        FindingCode.CAPTURE_DAMAGED, f"{SECOND}/capture.json", "its list of WARC files differs from the files",
+        FindingCode.CAPTURE_DAMAGED, f"{SECOND}/capture.json", "its list of files differs from the files",
         lambda a: edit(a.root / SECOND / "capture.json", b"BLOG-", b"blog-"),
     ),
     (
