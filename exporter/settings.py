@@ -27,7 +27,9 @@ from exporter.setting_types import (
     command,
     day,
     duration,
+    header_text,
     hosts,
+    one_line,
     parameter_name,
     positive_duration,
     rate,
@@ -118,6 +120,8 @@ class Settings:
     archive_fallback: str | None = unset(some_text, message("Web archive for lost pictures: an address with {{url}}."))
     allow_private_network: bool = setting(yes_or_no, "no", message("Download pictures from private addresses."))
     skip_asset_hosts: frozenset[str] = setting(hosts, "", message("Hosts whose pictures to skip, separated by commas."))
+    user_agent: str | None = unset(header_text, message("Name in the requests of captures, with a contact address."))
+    operator: str | None = unset(one_line, message("Contact for webmasters, named in requests and captures."))
     strict_assets: bool = setting(yes_or_no, "no", message("Treat a backup with lost pictures as incomplete."))
     markdown: bool = setting(yes_or_no, "yes", message("Keep Markdown in latest/."))
     site: bool = setting(yes_or_no, "yes", message("Keep the offline site in latest/."))

@@ -18,7 +18,6 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
-from exporter import __version__
 from exporter.clock import Clock, SystemClock
 from exporter.errors import RedirectRefused
 from exporter.http.address_guard import AddressGuard, check_base_url, origin_of
@@ -38,6 +37,7 @@ from exporter.http.transport import (
     SingleTry,
     Statistics,
 )
+from exporter.http.user_agent import PROGRAM_AGENT
 from exporter.http.wire import Record, RecordingConnector
 from exporter.message import message
 from exporter.model.exchange import Request, Response
@@ -270,7 +270,7 @@ class Engine:
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers={
-                    "User-Agent": f"blog-exporter/{__version__} (+personal blog backup)",
+                    "User-Agent": PROGRAM_AGENT,
                     "Accept": "application/json",  # downloads replace this and the encoding
                     "Accept-Encoding": "gzip, deflate",
                 },
