@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from io import BytesIO
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 from urllib.parse import urljoin, urlsplit
 
 import scrapy
@@ -34,7 +35,7 @@ class WarcWriting:
         """Write an answer; Scrapy keeps its body as received, because decompression is off."""
         spider = self._crawler.spider
         if self._file is None:
-            self._file = open(spider.target, "wb")
+            self._file = Path(spider.target).open("wb")  # noqa: SIM115 - the process ends with the spider
             self._writer = WARCWriter(self._file, gzip=True, warc_version="1.1")
             self._writer.write_record(self._writer.create_warcinfo_record(spider.target, {"software": "Scrapy"}))
         writer = self._writer
@@ -65,7 +66,7 @@ class Pages(scrapy.Spider):
     """Follows the links, pictures, style sheets and scripts of one host."""
 
     name = "pages"
-    custom_settings = {
+    custom_settings: ClassVar[dict[str, Any]] = {
         "DOWNLOADER_MIDDLEWARES": {WarcWriting: 595},
         "COMPRESSION_ENABLED": False,
         "COOKIES_ENABLED": False,
