@@ -1,0 +1,309 @@
+"""The files that a page needs to look as it does, and the pages that it links to. Pure.
+
+The page is read as a tokenizer reads it (HTML Standard, section 13.2.5), without building a tree. That takes linear
+time for any input, and it also finds what a browser without scripts shows inside ``noscript``. The content of scripts
+is never searched for addresses, because a guessed address would be a request for something that the page does not name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum, auto
+from html import unescape
+from typing import Final
+
+from exporter.html.embedded import attribute_text, candidates
+from exporter.html.style_references import style_references
+from exporter.html.web_address import WebAddress, parsed, web_address
+
+MAX_REFERENCES: Final = 20_000
+"""Addresses of each role that are taken from one page; the longest list pages of blogs have some thousand."""
+_MAX_TITLE_CHARACTERS: Final = 500
+
+
+class Role(StrEnum):
+    """How a page uses an address."""
+
+    PART = auto()
+    """A file that the page needs to look as it does."""
+    SHEET = auto()
+    """A style sheet, which can name further files."""
+    FRAME = auto()
+    """A page inside the page."""
+    LINK = auto()
+    """A page that a reader can go to."""
+    FEED = auto()
+    """A feed that the page states."""
+
+
+@dataclass
+class PageReferences:
+    """The references of a page.
+
+    Attributes:
+        found: each address once, with its role; the first one counts.
+        title: the text of the ``title`` element on one line; empty if there is none.
+        is_cut: whether the page has more addresses than are taken.
+    """
+
+    found: dict[str, Role] = field(default_factory=dict)
+    title: str = ""
+    is_cut: bool = False
+
+    def of(self, *roles: Role) -> list[str]:
+        """Return the addresses with one of these roles, in the order of the page."""
+        return [address for address, role in self.found.items() if role in roles]
+
+
+_NAME: Final = r"[a-zA-Z][^\s/>]*+"
+_ATTRIBUTE: Final = r"[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s\"'>][^\s>]*+|(?=>)))?+"
+_MARKUP: Final = re.compile(
+    rf"<(?:(?P<name>{_NAME})(?P<rest>(?:[\s/]++|{_ATTRIBUTE})*+)>?"
+    r"|!--(?:-?>|.*?(?:--!?>|\Z))|[!?/][^>]*+>?)",
+    re.DOTALL,
+)
+_ATTRIBUTES: Final = re.compile(r"([^\s/>][^\s/>=]*+)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>][^\s>]*+)))?+")
+_RAW: Final = {
+    name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE)
+    for name in ("script", "style", "textarea", "title", "xmp", "noembed", "noframes", "iframe")
+}
+"""Elements whose content is text, and the end of each. A frame's content was for browsers without frames."""
+
+_LAZY: Final = (
+    "data-src", "data-original", "data-lazy-src", "data-lazy", "data-echo", "data-url", "data-image", "data-hires",
+    "data-large_image", "data-full-src", "data-poster",
+)  # fmt: skip
+"""Attributes from which the usual scripts take the address of a picture when it comes into view."""
+_LAZY_SETS: Final = ("data-srcset", "data-lazy-srcset", "data-original-set")
+_LAZY_BACKGROUNDS: Final = ("data-bg", "data-background", "data-background-image", "data-lazy-background")
+_PICTURES: Final = ("src", "lowsrc", "dynsrc")
+_PARTS: Final[dict[str, tuple[str, ...]]] = {
+    "img": _PICTURES,
+    "image": ("href", "xlink:href", "src"),
+    "feimage": ("href", "xlink:href"),
+    "use": ("href", "xlink:href"),
+    "source": ("src",),
+    "video": ("src", "poster"),
+    "audio": ("src",),
+    "track": ("src",),
+    "embed": ("src",),
+    "object": ("data",),
+    "bgsound": ("src",),
+    "script": ("src", "href", "xlink:href"),
+    "body": ("background",),
+    "table": ("background",),
+    "tbody": ("background",),
+    "thead": ("background",),
+    "tr": ("background",),
+    "td": ("background",),
+    "th": ("background",),
+}
+_WITH_LAZY: Final = frozenset({"img", "source", "video", "audio", "iframe", "embed"})
+_WITH_SETS: Final = frozenset({"img", "source"})
+_PARAMETERS: Final = frozenset({"filename", "movie", "src", "url"})
+_PART_RELS: Final = frozenset(
+    {"icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon", "fluid-icon"}
+    | {"preload", "modulepreload", "manifest", "image_src"}
+)
+_LINK_RELS: Final = frozenset(
+    {"next", "prev", "previous", "canonical", "first", "last", "start", "index", "up", "contents", "archives", "author"}
+)
+_FEED_TYPES: Final = frozenset(
+    {"application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml"}
+)
+_META_PICTURES: Final = frozenset(
+    {"og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src", "thumbnail", "image"}
+    | {"msapplication-tileimage", "msapplication-square70x70logo", "msapplication-square150x150logo"}
+    | {"msapplication-square310x310logo", "msapplication-wide310x150logo"}
+)
+_REFRESH: Final = re.compile(r"\s*[0-9.]*\s*[;,]?\s*(?:url\s*=\s*)?(['\"]?)(.*)", re.IGNORECASE | re.DOTALL)
+_WORTH: Final = re.compile(r"src|href|style|background|poster|data|content|value", re.IGNORECASE)
+
+_ADDRESS: Final = re.compile(r"(?=[^/]*+/|.*\.[0-9a-zA-Z]{3,4}\Z)[^\s<>{}\"'\[]++")
+"""A value with a slash or the ending of a file."""
+
+Attributes = dict[str, str]
+
+
+def page_references(html: str, address: str, *, encoding: str = "utf-8", most: int = MAX_REFERENCES) -> PageReferences:
+    """Return the references of an HTML page or an SVG picture.
+
+    Args:
+        html: the decoded text.
+        address: the address that it was read at.
+        encoding: in which it was decoded, and in which a browser encodes queries.
+        most: the most addresses with a role; further ones are ignored.
+    """
+    result = PageReferences()
+    base = parsed(address)
+    if base is None:
+        return result
+    counts: dict[Role, int] = dict.fromkeys(Role, 0)
+    based = False
+    for name, attributes, text in _elements(html):
+        if name == "base" and not based and attributes.get("href"):
+            base = web_address(attributes["href"], base, encoding) or base
+            based = True
+            continue
+        if name == "title" and not result.title:
+            result.title = " ".join(unescape(text[: 8 * _MAX_TITLE_CHARACTERS]).split())[:_MAX_TITLE_CHARACTERS]
+        for written, role in _references(name, attributes, text):
+            found = _resolved(written, base, encoding)
+            if found is None or found in result.found:
+                continue
+            if counts[role] >= most:
+                result.is_cut = True
+                continue
+            counts[role] += 1
+            result.found[found] = role
+    return result
+
+
+def _resolved(text: str, base: WebAddress, encoding: str) -> str | None:
+    if not text or text.lstrip()[:5].lower() in {"data:", "blob:", "about"} or text.startswith("#"):
+        return None
+    found = web_address(text, base, encoding)
+    return None if found is None else str(found)
+
+
+def _elements(html: str) -> Iterator[tuple[str, Attributes, str]]:
+    """Yield the name, the attributes and, if it is text, the content of each element with a reference."""
+    at = 0
+    while (found := _MARKUP.search(html, at)) is not None:
+        at = found.end()
+        if found["name"] is None:
+            continue
+        name, rest = found["name"].lower(), found["rest"]
+        text = ""
+        ending = _RAW.get(name)
+        if ending is not None:
+            end = ending.search(html, at)
+            stop = len(html) if end is None else end.start()
+            if name in {"style", "title"}:
+                text = html[at:stop]
+            at = stop
+        if text or (rest and _WORTH.search(rest)):
+            yield name, _attributes(rest), text
+
+
+def _attributes(rest: str) -> Attributes:
+    """Return the attributes by lower-case name, with their references decoded; the first of a name counts."""
+    found: Attributes = {}
+    for each in _ATTRIBUTES.finditer(rest):
+        name, double, single, bare = each.groups()
+        value = double or single or bare or ""
+        found.setdefault(name.lower(), attribute_text(value) if "&" in value else value)
+    return found
+
+
+def _references(name: str, attributes: Attributes, text: str) -> Iterator[tuple[str, Role]]:
+    """Yield the addresses of an element as written, with their roles."""
+    special = _SPECIAL.get(name)
+    if special is not None:
+        yield from special(attributes)
+    for attribute in _PARTS.get(name, ()):
+        if attribute in attributes:
+            yield attributes[attribute], Role.PART
+    if name in _WITH_SETS and "srcset" in attributes:
+        yield from ((each, Role.PART) for each in candidates(attributes["srcset"]))
+    yield from _lazy(name, attributes)
+    yield from _of_style(attributes.get("style", ""))
+    if name == "style":
+        yield from _of_style(text)
+
+
+def _lazy(name: str, attributes: Attributes) -> Iterator[tuple[str, Role]]:
+    if name in _WITH_LAZY:
+        role = Role.FRAME if name == "iframe" else Role.PART
+        for attribute in _LAZY:
+            if attribute in attributes and _is_like_an_address(attributes[attribute]):
+                yield attributes[attribute], role
+        for attribute in _LAZY_SETS:
+            yield from ((each, Role.PART) for each in candidates(attributes.get(attribute, "")))
+    for attribute in _LAZY_BACKGROUNDS:
+        value = attributes.get(attribute, "")
+        if "url(" in value.lower():
+            yield from _of_style(value)
+        elif _is_like_an_address(value):
+            yield value, Role.PART
+
+
+def _is_like_an_address(text: str) -> bool:
+    """Return whether the value of an attribute that has other uses too can be an address."""
+    return _ADDRESS.fullmatch(text) is not None
+
+
+def _of_link(attributes: Attributes) -> Iterator[tuple[str, Role]]:
+    href, rels = attributes.get("href", ""), frozenset(attributes.get("rel", "").lower().split())
+    kind = attributes.get("type", "").partition(";")[0].strip().lower()
+    if "stylesheet" in rels or ("preload" in rels and attributes.get("as", "").strip().lower() == "style"):
+        yield href, Role.SHEET
+    elif rels & _PART_RELS:
+        yield href, Role.PART
+        yield from ((each, Role.PART) for each in candidates(attributes.get("imagesrcset", "")))
+    elif "alternate" in rels and kind in _FEED_TYPES:
+        yield href, Role.FEED
+    elif rels & _LINK_RELS or ("alternate" in rels and kind in {"", "text/html"}):
+        yield href, Role.LINK
+
+
+def _of_meta(attributes: Attributes) -> Iterator[tuple[str, Role]]:
+    content = attributes.get("content", "")
+    names = {attributes.get(each, "").strip().lower() for each in ("property", "name", "itemprop")}
+    if attributes.get("http-equiv", "").strip().lower() == "refresh":
+        found = _REFRESH.fullmatch(content)
+        if found is not None and found[2]:
+            yield found[2].partition(found[1])[0] if found[1] else found[2], Role.LINK
+    elif names & _META_PICTURES and _is_like_an_address(content):
+        yield content, Role.PART
+
+
+def _of_anchor(attributes: Attributes) -> Iterator[tuple[str, Role]]:
+    yield attributes.get("href", "") or attributes.get("xlink:href", ""), Role.LINK
+
+
+def _of_frame(attributes: Attributes) -> Iterator[tuple[str, Role]]:
+    yield attributes.get("src", ""), Role.FRAME
+
+
+def _of_input(attributes: Attributes) -> Iterator[tuple[str, Role]]:
+    if attributes.get("type", "").strip().lower() == "image":
+        yield attributes.get("src", ""), Role.PART
+
+
+def _of_parameter(attributes: Attributes) -> Iterator[tuple[str, Role]]:
+    if attributes.get("name", "").strip().lower() in _PARAMETERS:
+        yield attributes.get("value", ""), Role.PART
+
+
+_SPECIAL: Final[dict[str, Callable[[Attributes], Iterator[tuple[str, Role]]]]] = {
+    "a": _of_anchor,
+    "area": _of_anchor,
+    "frame": _of_frame,
+    "iframe": _of_frame,
+    "input": _of_input,
+    "link": _of_link,
+    "meta": _of_meta,
+    "param": _of_parameter,
+}
+
+
+def _of_style(text: str) -> Iterator[tuple[str, Role]]:
+    return ((each.text, Role.SHEET if each.is_sheet else Role.PART) for each in style_references(text))
+
+
+def sheet_references(sheet: str, address: str, *, most: int = MAX_REFERENCES) -> PageReferences:
+    """Return the references of a style sheet that was read at an address."""
+    result = PageReferences()
+    base = parsed(address)
+    for each in style_references(sheet) if base is not None else ():
+        found = _resolved(each.text, base, "utf-8") if base is not None else None
+        if found is None or found in result.found:
+            continue
+        if len(result.found) >= most:
+            result.is_cut = True
+            break
+        result.found[found] = Role.SHEET if each.is_sheet else Role.PART
+    return result
