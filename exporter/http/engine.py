@@ -37,7 +37,7 @@ from exporter.http.transport import (
     SingleTry,
     Statistics,
 )
-from exporter.http.user_agent import PROGRAM_AGENT
+from exporter.http.user_agent import USER_AGENT
 from exporter.http.wire import Record, RecordingConnector
 from exporter.message import message
 from exporter.model.exchange import Request, Response
@@ -270,7 +270,7 @@ class Engine:
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers={
-                    "User-Agent": PROGRAM_AGENT,
+                    "User-Agent": USER_AGENT,
                     "Accept": "application/json",  # downloads replace this and the encoding
                     "Accept-Encoding": "gzip, deflate",
                 },

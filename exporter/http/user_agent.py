@@ -6,7 +6,7 @@ from typing import Final
 
 from exporter import __version__
 
-PROGRAM_AGENT: Final = f"blog-exporter/{__version__} (+personal blog backup)"
+USER_AGENT: Final = f"blog-exporter/{__version__} (+personal blog backup)"
 _COMMENT_MARKS: Final = str.maketrans("", "", "()\\")
 """Characters with a meaning inside a comment of a header (RFC 9110, section 5.6.5)."""
 
@@ -22,7 +22,7 @@ def user_agent_of(user_agent: str | None, operator: str | None) -> str:
     if user_agent:
         return user_agent
     contact = contact_addresses(operator or "")
-    return f"blog-exporter/{__version__} (+{' '.join(contact)})" if contact else PROGRAM_AGENT
+    return f"blog-exporter/{__version__} (+{' '.join(contact)})" if contact else USER_AGENT
 
 
 def contact_addresses(text: str) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from exporter.cli.contact import keep_setting
 from exporter.errors import UsageError
-from exporter.http.user_agent import PROGRAM_AGENT, contact_addresses, user_agent_of
+from exporter.http.user_agent import USER_AGENT, contact_addresses, user_agent_of
 from exporter.settings import resolve
 
 _FILES = {
@@ -52,7 +52,7 @@ def test_a_file_that_cannot_be_added_to_stays_and_the_line_is_named(tmp_path: Pa
 
 
 def test_requests_name_the_contact_but_no_text_that_a_header_cannot_hold() -> None:
-    assert user_agent_of(None, None) == user_agent_of(None, "") == user_agent_of(None, "国立図書館") == PROGRAM_AGENT
+    assert user_agent_of(None, None) == user_agent_of(None, "") == user_agent_of(None, "国立図書館") == USER_AGENT
     found = user_agent_of(None, "国立図書館 <web@ndl.example>, https://ndl.example/bot)")
     assert found.startswith("blog-exporter/")
     assert found.endswith(" (+web@ndl.example https://ndl.example/bot)")
