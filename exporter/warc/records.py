@@ -7,7 +7,7 @@ import hashlib
 import io
 import uuid
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, Final
@@ -77,10 +77,12 @@ class RecordWriter:
 
     Args:
         file: the destination; it may already hold whole records.
+        new_id: returns the id of the next record.
     """
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], new_id: Callable[[], uuid.UUID] = uuid.uuid4) -> None:
         self._file = file
+        self._new_id = new_id
 
     def information(self, filename: str, moment: datetime, fields: Mapping[str, str]) -> str:
         """Write the ``warcinfo`` record of a file, and return its id.
@@ -134,16 +136,18 @@ class RecordWriter:
         self._write("request", io.BytesIO(exchange.request), len(exchange.request), headers)
         return length
 
-    def resource(self, url: str, moment: datetime, media_type: str, content: bytes, information: str) -> None:
-        """Write content that no server sent."""
+    def resource(self, url: str, moment: datetime, media_type: str, content: bytes, information: str) -> str:
+        """Write content that no server sent, and return its digest."""
+        digest = _digest(hashlib.sha1(content, usedforsecurity=False))
         headers = {
             "WARC-Target-URI": url,
             "WARC-Date": warc_date(moment),
             "WARC-Warcinfo-ID": information,
-            "WARC-Payload-Digest": _digest(hashlib.sha1(content, usedforsecurity=False)),
+            "WARC-Payload-Digest": digest,
             "Content-Type": media_type,
         }
         self._write("resource", io.BytesIO(content), len(content), headers)
+        return digest
 
     def _write(self, kind: str, content: IO[bytes], length: int, headers: Mapping[str, str]) -> str:
         """Write a record with the next bytes of ``content``, and return its id."""
@@ -152,7 +156,7 @@ class RecordWriter:
         for piece in _pieces(content, length):
             hashed.update(piece)
         content.seek(start)
-        record_id = f"<urn:uuid:{uuid.uuid4()}>"
+        record_id = f"<urn:uuid:{self._new_id()}>"
         lines = {
             "WARC-Type": kind,
             "WARC-Record-ID": record_id,

@@ -347,7 +347,8 @@ _FILES: dict[str, tuple[Callable[[], bytes], str]] = {
 @lru_cache(maxsize=4_096)
 def _made_picture(path: str, size: int) -> bytes:
     """Return a picture with a content of its own for each path, of this size in bytes or a little more."""
-    picture = png(crc32(path.encode()), 60, 40)
+    number = crc32(path.encode())
+    picture = png(number, 60, 40, 200 + number % 50)
     filler = b""
     while len(filler) < size - len(picture):
         filler += hashlib.sha512(filler[-64:] + path.encode()).digest()
