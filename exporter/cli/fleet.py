@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from exporter.cli.fleet_archives import PoolChoice, catalogue, index, pool_options, rebuild, search, site, verify
+from exporter.cli.fleet_captures import outlinks
 from exporter.cli.help import PATH, HelpedGroup
 from exporter.cli.options import duration_option, setting_options, settings_of, with_config
 from exporter.cli.output import OnLoss, Output
@@ -75,7 +76,7 @@ def command() -> None:
     """Run a command over many blogs."""
 
 
-for _each in (catalogue, index, search, site, verify, rebuild):
+for _each in (catalogue, index, outlinks, search, site, verify, rebuild):
     command.add_command(_each)
 
 

@@ -6,14 +6,7 @@ although its page was public when it was captured.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Final
-
-from exporter.export.posts import ExportPost, Posts
-from exporter.export.reasons import Reason
-from exporter.html.links import AddressPattern
-from exporter.warc.cdxj import IndexLine, surt
+from typing import Final
 
 WACZ: Final = "wacz"
 """The name of the format; it packs captures, so it is none of :data:`~exporter.export.formats.FORMATS`."""

@@ -57,7 +57,9 @@ class PageLine:
         digits = self.timestamp
         moment = f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}T{digits[8:10]}:{digits[10:12]}:{digits[12:14]}Z"
         name = hashlib.sha256(f"{self.timestamp}/{self.url}".encode("utf-8", "surrogatepass")).hexdigest()[:20]
-        return lossless_json.dumps({"id": name, "url": self.url, "ts": moment, "title": self.title, **self.more}) + b"\n"
+        return (
+            lossless_json.dumps({"id": name, "url": self.url, "ts": moment, "title": self.title, **self.more}) + b"\n"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +160,7 @@ class Collection:
     def _name(self, capture: Capture, line: IndexLine) -> str:
         name = self.names.get((capture.number, line.filename))
         if name is None:
-            raise ArchiveDamaged(
-                "{index} names a file that is missing. Verify the archive.", index=capture.index
-            )
+            raise ArchiveDamaged("{index} names a file that is missing. Verify the archive.", index=capture.index)
         return name
 
     def _cut(self) -> None:
