@@ -85,7 +85,7 @@ def export_captures(root: Path, options: WarcExportOptions, pool: WorkerPool) ->
         atomic.make_folder(target)
         for name in (SUMS, INDEX):
             (target / name).unlink(missing_ok=True)
-        _write_report(target, {"complete": False})
+        _write_report(target, {})
         atomic.remove_folder(inner(parts))
         atomic.make_folder(parts)
         for name in (INDEX, SUMS):
@@ -105,7 +105,7 @@ def export_captures(root: Path, options: WarcExportOptions, pool: WorkerPool) ->
             yield result
     with atomic.translated(target):
         atomic.write_lines(target / INDEX, index)
-        _write_report(target, {"complete": True, **counts})
+        _write_report(target, counts)
         for name in (INDEX, REPORT):
             sums.add(_row(name, file_sha256(target / name)).encode())
         atomic.write_lines(target / SUMS, map(_as_sum, sums))
