@@ -107,6 +107,14 @@ def hosts(text: str) -> frozenset[str]:
     return found
 
 
+def user_agent(text: str) -> str:
+    """Read the value of a ``User-Agent`` header (RFC 9110, section 10.1.5): printable ASCII."""
+    found = text.strip()
+    if not found or not found.isascii() or not found.isprintable():
+        raise ValueError(message("a text in ASCII such as my-archive/1.0 (+mailto:me@example.jp) is expected"))
+    return found
+
+
 def words(text: str) -> tuple[str, ...]:
     """Read texts separated by commas, and check nothing: a message about them could show a secret."""
     return tuple(word.strip() for word in text.split(",") if word.strip())

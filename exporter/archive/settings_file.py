@@ -153,16 +153,17 @@ FILE_NAME: Final = "settings.toml"
 _CONFIRMATIONS: Final = PrivateNotes("archives.json")
 HARMLESS: Final = frozenset(
     {
-        "assets", "closing", "concurrency", "connect_timeout", "give_up_after", "markdown", "max_age",
-        "max_asset_size", "rate", "read_timeout", "refresh", "remind_after", "resume_max_age", "retries", "site",
-        "site_lang", "site_title", "strict_assets", "timezone", "total_timeout", "wait_lock",
+        "assets", "capture", "capture_max_pages", "capture_max_size", "capture_max_time", "closing", "concurrency",
+        "connect_timeout", "give_up_after", "markdown", "max_age", "max_asset_size", "rate", "read_timeout", "refresh",
+        "remind_after", "resume_max_age", "retries", "site", "site_lang", "site_title", "strict_assets", "timezone",
+        "total_timeout", "wait_lock",
     }
 )  # fmt: skip
 """Settings that always count."""
 CONFIRMED: Final = frozenset(
     {
-        "account", "allow_private_network", "archive_fallback", "auth", "base_url", "entry_url", "file_url", "profile",
-        "service", "skip_asset_hosts", "token_file", "user", *SERVICE_OPTIONS,
+        "account", "allow_private_network", "archive_fallback", "auth", "base_url", "entry_url", "file_url", "home_url",
+        "operator", "profile", "service", "skip_asset_hosts", "token_file", "user", "user_agent", *SERVICE_OPTIONS,
     }
 )  # fmt: skip
 """Settings that count only in a file that a run of this user wrote. All others are never stored."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -20,13 +20,16 @@ from exporter.cli.output import OnLoss, Output, report
 from exporter.cli.source import NamedSource, find_source, way_lines
 from exporter.cli.target import BlogTarget, named_archive, remember_options
 from exporter.clock import SystemClock
-from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, Interrupted, UsageError
-from exporter.message import message, message_n, said, suggested
+from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, Interrupted, NoSpace, UsageError
+from exporter.message import message, message_n, restored_from, said, suggested
 from exporter.service.registry import SERVICE_OPTIONS
 from exporter.settings import Settings, own_config_path, read_config
 
 if TYPE_CHECKING:
+    from exporter.capture.outcome import CaptureOutcome
+    from exporter.cli.signals import Signals
     from exporter.crawl.outcome import Outcome
+    from exporter.http.engine import Engine
     from exporter.library.backup import Backup
     from exporter.notify.delivery import Monitor
     from exporter.source.export_files import ExportFiles
@@ -68,7 +71,7 @@ ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
     "wait_lock",
     "token_file", "account", *SERVICE_OPTIONS, "timezone", "ping_url", "on_failure", "closing", "assets",
     "file_url", "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts", "allow_private_network",
-    "strict_assets",
+    "strict_assets", "capture", "home_url", "user_agent", "operator",
 )  # fmt: skip
 @click.option("--title", "site_title", metavar="TEXT", help=message("Name of the blog on its site. [default: its id]"))
 @click.option("--retry-lost", is_flag=True, help=message("Request the pictures that are gone again now."))
@@ -287,8 +290,10 @@ def _back_up(
 
     begun = time.monotonic()
     progress = progress_for(out, settings.timezone)
+    pages: CaptureOutcome | BlogExporterError | None = None
 
     async def run() -> Backup:
+        nonlocal pages
         async with (
             contextlib.nullcontext() if monitor is None else monitor.started(),
             open_service(blog_id, settings, files=files, warn=out.warn, on_retry=progress.retrying) as service,
@@ -298,6 +303,9 @@ def _back_up(
                 async with made:
                     async for event in made:
                         progress.handle(event)
+            progress.close()
+            if settings.capture and not dry_run:
+                pages = await _pages_of(root, blog_id, settings, service.client.engine, out, signals)
             return made
 
     with catch_signals() as signals, contextlib.closing(progress):
@@ -305,6 +313,8 @@ def _back_up(
     outcome, replaced = done.outcome, done.refreshed.replaced
     took = timedelta(seconds=time.monotonic() - begun)
     for line in dry_run_lines(outcome, took) if dry_run else summary_lines(root, outcome, took):
+        out.say(line)
+    for line in _page_lines(pages):
         out.say(line)
     notice = quiet_line(blog_id, outcome) if dry_run and out.verbosity < 0 else None
     if notice is not None:
@@ -317,5 +327,62 @@ def _back_up(
         )
         out.say(text)
     document = {"blog_id": blog_id, "archive": str(root.absolute()), "dry_run": dry_run, **outcome.line()}
+    if pages is not None:
+        _join_pages(outcome, pages)
+        document |= {"exit_code": outcome.exit_code, "capture": _pages_document(pages)}
     out.document({**document, "characters_replaced": replaced})
     return outcome
+
+
+async def _pages_of(
+    root: Path, blog_id: str, settings: Settings, engine: Engine, out: Output, signals: Signals
+) -> CaptureOutcome | BlogExporterError:
+    """Capture the public pages after a backup; a failure is a result, because the backup is saved.
+
+    Raises:
+        Interrupted: a signal ended it.
+        NoSpace: the disk is full.
+    """
+    from exporter.cli.capture_output import captured
+
+    out.say(message("The public pages:"))
+    try:
+        return await captured(root, blog_id, settings, engine, out, dry_run=False, signals=signals)
+    except (Interrupted, NoSpace):
+        raise
+    except BlogExporterError as error:
+        return error
+
+
+def _page_lines(pages: CaptureOutcome | BlogExporterError | None) -> Iterator[str]:
+    """Yield the lines about the capture after a backup."""
+    if pages is None:
+        return
+    yield ""
+    if isinstance(pages, BlogExporterError):
+        yield message("The public pages could not be captured: {reason}", reason=said(pages))
+        return
+    from exporter.cli.capture_output import capture_lines
+
+    yield from capture_lines(pages, dry_run=False)
+
+
+def _join_pages(outcome: Outcome, pages: CaptureOutcome | BlogExporterError) -> None:
+    """Make the result of the capture a part of that of the whole command, also for notifications."""
+    from exporter.archive.manifest import RecordProblem
+
+    if isinstance(pages, BlogExporterError):
+        problems = [RecordProblem("capture", None, said(pages))]
+    else:
+        problems = [
+            RecordProblem("capture", each["url"] or None, restored_from(each, "reason")) for each in pages.problems
+        ]
+    outcome.problems = [*outcome.problems, *problems]
+    codes = (outcome.exit_code, pages.exit_code)
+    outcome.exit_code = min(codes, key=lambda code: ORDER.index(code) if code in ORDER else -1)
+
+
+def _pages_document(pages: CaptureOutcome | BlogExporterError) -> dict[str, Any]:
+    if isinstance(pages, BlogExporterError):
+        return {"outcome": "failed", "exit_code": pages.exit_code, "error": str(pages)}
+    return pages.line()

@@ -21,6 +21,7 @@ from exporter.message import PROGRAM, Message, message
 COMMANDS: Final = {
     "init": message("Save a blog for the first time, and schedule a backup every night."),
     "backup": message("Back up a blog into an archive."),
+    "capture": message("Capture the public pages of a blog as they look, as WARC."),
     "check": message("Check whether a backup of a blog would save everything."),
     "status": message("Show an archive's state: newest version, last run, completeness."),
     "log": message("List the versions of an archive."),
@@ -57,7 +58,7 @@ MODULES: Final = {
 
 GROUPS: Final = {
     message("Begin"): ("init", "demo", "profiles", "login", "logout", "whoami", "check"),
-    message("Back up"): ("backup", "schedule", "fleet", "status", "verify"),
+    message("Back up"): ("backup", "capture", "schedule", "fleet", "status", "verify"),
     message("Look"): ("log", "diff", "show", "search", "files", "site", "serve"),
     message("Move to a new home"): ("inspect", "export", "move", "compare"),
     message("Keep in order"): ("sync", "prune", "rebuild", "completion"),

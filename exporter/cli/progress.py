@@ -292,6 +292,11 @@ class ProgressBar:
             self._bars = Progress(console=Console(stderr=True, highlight=False, markup=False), transient=True)
             self._task = self._bars.add_task(translated(name), total=None)
 
+    @property
+    def is_visible(self) -> bool:
+        """Whether there is a terminal that shows it."""
+        return self._bars is not None
+
     def update(self, done: int, total: int) -> None:
         """Show that ``done`` of ``total`` items are done."""
         if self._bars is not None:

@@ -53,6 +53,7 @@ _ANYWHERE: Final = AddressGuard(allow_private=True)
 _SERVICE_TIMEOUTS: Final = Timeouts()
 _SERVICE_POLICY: Final = RetryPolicy()
 
+USER_AGENT: Final = f"blog-exporter/{__version__} (+personal blog backup)"
 DOWNLOAD_TIMEOUTS: Final = Timeouts(total=600.0)
 DOWNLOAD_POLICY: Final = RetryPolicy(
     retries=3, base=0.5, ceiling=10.0, give_up_after=float("inf"), max_retry_after=120.0
@@ -200,6 +201,7 @@ class Engine:
         max_bytes: int = 100_000_000,
         policy: RetryPolicy = DOWNLOAD_POLICY,
         user_agent: str | None = None,
+        on_retry: Callable[[RetryEvent], None] = lambda _: None,
     ) -> Capturer:
         """Return a capturer that records exchanges with all addresses that the guard permits.
 
@@ -209,17 +211,24 @@ class Engine:
             max_bytes: of an answer's body as sent; a longer one is cut.
             policy: when to repeat a request.
             user_agent: replaces this program's name in requests.
+            on_retry: is called before each wait.
         """
         transport = AiohttpTransport(self._session(guard, record=True), guard, self._allowance)
         watch = HostWatch(transport, policy, self._longest_pauses)
         throttled = Throttled(watch, self._throttles)
-        retrying = Retrying(throttled, policy, watch, self._throttles, self._clock, chance=self._chance)
+        retrying = Retrying(
+            throttled, policy, watch, self._throttles, self._clock, on_retry=on_retry, chance=self._chance
+        )
         sender = Sender(timeouts, Statistics(), total=self.statistics)
         return Capturer(retrying, guard, sender, max_bytes, user_agent)
 
-    def limit(self, origin: str, concurrency: int, rate: float | None) -> None:
-        """Lower the number of requests at a time to a host, and the requests per second; ``None`` for no limit."""
+    def limit(self, origin: str, concurrency: int, rate: float | None, longest_pause: float = 0.0) -> None:
+        """Lower the number of requests at a time to a host, and the requests per second; ``None`` for no limit.
+
+        Pauses that the host requests are obeyed for at least ``longest_pause`` seconds.
+        """
         self._throttles.restrict(origin, concurrency, rate)
+        self._longest_pauses[origin] = max(longest_pause, self._longest_pauses.get(origin, 0.0))
 
     async def page(
         self, address: str, *, timeouts: Timeouts = _SERVICE_TIMEOUTS, max_body: int = 8 * _MIB

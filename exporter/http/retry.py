@@ -176,7 +176,8 @@ class Retrying:
             reason = "" if failure is None else said(failure)
             request.sender.statistics.retries += 1
             request.sender.total.retries += 1
-            self.on_retry(RetryEvent(request.name, state.attempt_number, reason, state.upcoming_sleep))
+            operation = request.name or printable(str(request.url), 200)
+            self.on_retry(RetryEvent(operation, state.attempt_number, reason, state.upcoming_sleep))
 
         retrying = AsyncRetrying(
             retry=may_help, wait=self._wait_after, sleep=self._sleep, before_sleep=announce, reraise=True

@@ -166,7 +166,11 @@ class SingleTry(aiohttp.ClientResponse):
         self.exchange = exchange_of(connection)
         try:
             return await super().start(connection)
-        except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        except BaseException as error:
+            if self.exchange is not None:
+                self.exchange.close()
+            if not isinstance(error, aiohttp.ClientOSError | aiohttp.ServerDisconnectedError):
+                raise
             raise ConnectFailed(
                 "the connection to {host} broke ({error})", host=self.host, error=printable(str(error))
             ) from None
@@ -237,6 +241,8 @@ class AiohttpTransport:
                 exchange.cut = Cut.TIME
             raise _translated(error, request.sender, deadline) from None
         except asyncio.CancelledError:
+            if exchange is not None:
+                exchange.close()
             exchange = None
             raise
         finally:

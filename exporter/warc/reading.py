@@ -22,10 +22,17 @@ _GZIP: Final = 31
 
 @dataclass(frozen=True, slots=True)
 class WarcRecord:
-    """A record: its headers by lower-case name, and its block as a file at its start."""
+    """A record.
+
+    Attributes:
+        headers: by lower-case name.
+        block: its block as a file at its start.
+        end: where its gzip member ends in the file.
+    """
 
     headers: dict[str, str]
     block: IO[bytes]
+    end: int = 0
 
     @property
     def kind(self) -> str:
@@ -60,7 +67,8 @@ def read_record(path: InnerPath, offset: int, *, name: str = "", limit: int = MA
     with path.open("rb") as file, SpooledTemporaryFile(_IN_MEMORY_BYTES) as block:
         file.seek(offset)
         try:
-            headers = _read(_inflated(file), block, limit)
+            member = _Member(file)
+            headers = _read(iter(member), block, limit)
         except (ValueError, KeyError, StopIteration, zlib.error) as error:
             raise ArchiveDamaged(
                 "{where} has no whole record at byte {offset:,}. Verify the archive.",
@@ -68,7 +76,7 @@ def read_record(path: InnerPath, offset: int, *, name: str = "", limit: int = MA
                 offset=offset,
             ) from error
         block.seek(0)
-        yield WarcRecord(headers, block)
+        yield WarcRecord(headers, block, member.end)
 
 
 def _read(pieces: Iterator[bytes], block: IO[bytes], limit: int) -> dict[str, str]:
@@ -91,16 +99,23 @@ def _read(pieces: Iterator[bytes], block: IO[bytes], limit: int) -> dict[str, st
     return headers
 
 
-def _inflated(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the content of one gzip member in pieces of at most 256 KiB."""
-    inflater = zlib.decompressobj(_GZIP)
-    while not inflater.eof:
-        data = inflater.unconsumed_tail or file.read(_PIECE_BYTES)
-        if not data:
-            raise ValueError(file.tell())
-        piece = inflater.decompress(data, _PIECE_BYTES)
-        if piece:
-            yield piece
+class _Member:
+    """The content of one gzip member in pieces of at most 256 KiB; ``end`` is where the member ends in the file."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.end = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        inflater = zlib.decompressobj(_GZIP)
+        while not inflater.eof:
+            data = inflater.unconsumed_tail or self._file.read(_PIECE_BYTES)
+            if not data:
+                raise ValueError(self._file.tell())
+            piece = inflater.decompress(data, _PIECE_BYTES)
+            if piece:
+                yield piece
+        self.end = self._file.tell() - len(inflater.unused_data)
 
 
 def _headers(head: bytes) -> dict[str, str]:

@@ -112,6 +112,13 @@ class SegmentWriter:
                 os.fsync(self._file.fileno())
         return self.mark
 
+    def duplicate(self) -> tuple[int, Mark] | None:
+        """Return a second descriptor of the segment, for a thread that makes it durable, and the mark at its end."""
+        if self._file is None:
+            return None
+        self._file.flush()
+        return os.dup(self._file.fileno()), self.mark
+
     def close(self) -> None:
         """Make all records durable, and close the segment."""
         self.sync()
