@@ -109,8 +109,8 @@ def hosts(text: str) -> frozenset[str]:
 
 def user_agent(text: str) -> str:
     """Read the value of a ``User-Agent`` header (RFC 9110, section 10.1.5): printable ASCII."""
-    found = text.strip()
-    if not found or not found.isascii() or not found.isprintable():
+    found = one_line(text)
+    if not found or not found.isascii():
         raise ValueError(message("a text in ASCII such as my-archive/1.0 (+mailto:me@example.jp) is expected"))
     return found
 
@@ -156,13 +156,6 @@ def one_line(text: str) -> str:
     if len(line) > _MAX_LINE_CHARACTERS or len(line.splitlines()) > 1 or printable(line) != line:
         raise ValueError(message("one line of at most {n} characters is expected", n=_MAX_LINE_CHARACTERS))
     return line
-
-
-def header_text(text: str) -> str:
-    """Read the value of an HTTP header: one line of ASCII (RFC 9110, section 5.5)."""
-    if not text.strip() or not text.isascii() or one_line(text) != text.strip():
-        raise ValueError(message("one line of ASCII letters and marks is expected"))
-    return text.strip()
 
 
 def parameter_name(text: str) -> str:

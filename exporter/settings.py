@@ -27,7 +27,6 @@ from exporter.setting_types import (
     command,
     day,
     duration,
-    header_text,
     hosts,
     one_line,
     parameter_name,
@@ -121,18 +120,17 @@ class Settings:
     archive_fallback: str | None = unset(some_text, message("Web archive for lost pictures: an address with {{url}}."))
     allow_private_network: bool = setting(yes_or_no, "no", message("Download pictures from private addresses."))
     skip_asset_hosts: frozenset[str] = setting(hosts, "", message("Hosts whose pictures to skip, separated by commas."))
-    user_agent: str | None = unset(header_text, message("Name in the requests of captures, with a contact address."))
-    operator: str | None = unset(one_line, message("Contact for webmasters, named in requests and captures."))
     strict_assets: bool = setting(yes_or_no, "no", message("Treat a backup with lost pictures as incomplete."))
     capture: bool = setting(yes_or_no, "no", message("Capture the public pages after each backup."))
     home_url: str | None = unset(some_text, message("Address of the blog's home page, for captures."))
     user_agent: str | None = unset(user_agent, message("Name for captures, with a way to contact you."))
-    operator: str | None = unset(some_text, message("Who makes the capture, for its warcinfo."))
+    operator: str | None = unset(one_line, message("Contact for webmasters, named in requests and captures."))
     capture_max_pages: int = setting(
         WholeNumber(1, 10_000_000), "100000", message("Maximum number of pages in a capture.")
     )
     capture_max_size: int | None = unset(size, message("Size of its WARC files at which a capture ends."))
     capture_max_time: timedelta | None = unset(positive_duration, message("Time after which a capture ends."))
+    warc: bool = setting(yes_or_no, "no", message("Keep the exchanges with the API as WARC in captures/."))
     markdown: bool = setting(yes_or_no, "yes", message("Keep Markdown in latest/."))
     site: bool = setting(yes_or_no, "yes", message("Keep the offline site in latest/."))
     site_title: str | None = unset(str, message("Title of the site."))

@@ -136,12 +136,18 @@ class Archive(ArchiveReader):
         return documents.head_hash(self.layout)
 
     def verify(
-        self, *, quick: bool = False, progress: verify.OnProgress | None = None, remember: bool = True
+        self,
+        *,
+        quick: bool = False,
+        progress: verify.OnProgress | None = None,
+        remember: bool = True,
+        records: verify.CheckRecords | None = None,
     ) -> Iterator[Finding]:
         """Check the whole archive and yield the findings; see :func:`~exporter.archive.verify.verify`."""
         from exporter.archive import verify
 
-        return verify.verify(self, quick=quick, progress=progress or verify.ignore_progress, remember=remember)
+        progress = progress or verify.ignore_progress
+        return verify.verify(self, quick=quick, progress=progress, remember=remember, records=records)
 
     def repair(self) -> Iterator[repair.RepairedFile]:
         """Restore damaged files offline; see :func:`~exporter.archive.repair.repair`. Needs the lock."""

@@ -1,23 +1,27 @@
 """The captures of an archive: folders of WARC files with the public pages as they were, or with the answers of an API.
 
 ``captures/000001/`` appears by one rename and is never changed. Its ``SHA256SUMS`` covers every file in it, so a person
-checks it with ``sha256sum -c``. ``captures/runs.jsonl`` has a line for each run, also for one that found no change.
+checks it with ``sha256sum -c``. Each ``capture.json`` names the hash of the one before it, and ``SHA256SUMS`` in the
+root the newest one. ``captures/runs.jsonl`` has a line for each run, also for one that found no change.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.checks import file_sha256
-from exporter.archive.layout import SUMS, is_inside, numbers_in, version_name
-from exporter.archive.manifest import read_sums, write_sums
+from exporter.archive.documents import newest_capture, run_lines, seal
+from exporter.archive.layout import CAPTURE, SUMS, capture_numbers, is_inside, version_name
+from exporter.archive.manifest import capture_fault, capture_run_fault, read_sums, write_sums
 from exporter.archive.safe_files import MAX_DOCUMENT_BYTES
 from exporter.errors import ArchiveDamaged
+from exporter.message import message
+from exporter.text import printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,12 +29,16 @@ if TYPE_CHECKING:
     from exporter.archive.layout import Layout
     from exporter.archive.safe_files import InnerPath
 
-INFO: Final = "capture.json"
+INFO: Final = CAPTURE
 INDEX: Final = "index.cdxj"
 PAGES: Final = "pages.jsonl"
 RUNS: Final = "runs.jsonl"
 SUFFIX: Final = ".warc.gz"
 FORMAT: Final = "blog-exporter-capture"
+API: Final = "api"
+"""The kind of a capture with the answers of an API."""
+MAX_NAME_BYTES: Final = 112
+"""The longest name of a file in a capture, so that an encrypted copy can hide it in a name of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +58,10 @@ class CaptureInfo:
         counts: numbers by name, such as ``requests`` and ``pages``.
         complete: whether everything in the scope was answered, or is gone.
         problems: ``{"url": …, "reason": …}`` for each address that is missing for now.
+        left_out: numbers of exchanges with an API that were left out, by reason.
+        removed: the names of header fields and parameters that were taken out of exchanges with an API.
         segments: ``{"name": …, "bytes": …, "sha256": …}`` for each WARC file.
+        parent: ``{"capture": …, "sha256": …}`` of the capture before it; ``None`` for the first.
     """
 
     capture: int
@@ -65,11 +76,18 @@ class CaptureInfo:
     counts: dict[str, int] = field(default_factory=dict)
     complete: bool = True
     problems: list[dict[str, str]] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)
+    removed: list[str] = field(default_factory=list)
     segments: list[dict[str, Any]] = field(default_factory=list)
+    parent: dict[str, Any] | None = None
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON."""
-        return {"format": FORMAT, **asdict(self)}
+        stated = {"format": FORMAT, "capture": self.capture, "parent": self.parent, **asdict(self)}
+        for name in _OF_APIS:
+            if self.kind != API:
+                del stated[name]
+        return stated
 
     @classmethod
     def of(cls, raw: Any) -> CaptureInfo:
@@ -78,28 +96,16 @@ class CaptureInfo:
         Raises:
             ValueError: it is no such document.
         """
-        if not isinstance(raw, dict) or raw.get("format") != FORMAT:
-            raise ValueError(FORMAT)
-        text = {name: str(raw.get(name) or "") for name in _TEXTS}
-        counts, scope = raw.get("counts"), raw.get("scope")
-        return cls(
-            capture=raw["capture"] if isinstance(raw.get("capture"), int) else 0,
-            **text,
-            scope=[str(each) for each in scope] if isinstance(scope, list) else [],
-            counts={str(name): value for name, value in counts.items() if isinstance(value, int)}
-            if isinstance(counts, dict)
-            else {},
-            complete=raw.get("complete") is True,
-            problems=[each for each in _objects(raw.get("problems")) if {"url", "reason"} <= set(each)],
-            segments=[each for each in _objects(raw.get("segments")) if isinstance(each.get("name"), str)],
-        )
+        fault = capture_fault(raw)
+        if fault is None and raw.get("format") != FORMAT:
+            fault = message("its format is not {name}", name=FORMAT)
+        if fault is not None:
+            raise ValueError(fault)
+        return cls(**{each.name: raw[each.name] for each in fields(cls) if raw.get(each.name) is not None})
 
 
-_TEXTS: Final = ("kind", "blog_id", "started_at", "finished_at", "tool", "user_agent", "operator")
-
-
-def _objects(raw: Any) -> list[dict[str, Any]]:
-    return [each for each in raw if isinstance(each, dict)] if isinstance(raw, list) else []
+_OF_APIS: Final = ("left_out", "removed")
+"""Members that only a capture of an API has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +134,12 @@ class Capture:
         path = self.folder / INFO
         try:
             return CaptureInfo.of(lossless_json.loads(path.read_bytes(MAX_DOCUMENT_BYTES)))
-        except (OSError, ValueError, lossless_json.NotJson) as error:
-            raise ArchiveDamaged("{path} cannot be read. Verify the archive.", path=path) from error
+        except OSError as error:
+            raise _unreadable(path) from error
+        except ValueError as error:
+            raise ArchiveDamaged(
+                "{path} is damaged: {error}. Verify the archive.", path=path, error=printable(str(error), 200)
+            ) from error
 
     def segment(self, name: str) -> InnerPath:
         """Return the path of a WARC file that an index names.
@@ -137,7 +147,7 @@ class Capture:
         Raises:
             ArchiveDamaged: the name is none of a WARC file.
         """
-        if "/" in name or not name.endswith(SUFFIX) or not is_inside(name):
+        if not name.endswith(SUFFIX) or not is_capture_file(name):
             raise ArchiveDamaged("{index} names a file that no capture has.", index=self.index)
         return self.folder / name
 
@@ -147,21 +157,38 @@ class Capture:
 
 
 def captures(layout: Layout) -> list[Capture]:
-    """Return the captures of an archive, the oldest first."""
-    try:
-        numbers = numbers_in(layout.captures.names())
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return [Capture(number, layout.captures / version_name(number)) for number in numbers]
+    """Return the captures of an archive, the oldest first.
+
+    Raises:
+        ArchiveDamaged: ``captures/`` is a link.
+    """
+    return [Capture(number, layout.captures / version_name(number)) for number in capture_numbers(layout)]
+
+
+def is_capture_file(name: str) -> bool:
+    """Return whether a name from a stranger may be the name of a file in a capture."""
+    return is_inside(name) and "/" not in name and not name.startswith(".") and len(name.encode()) <= MAX_NAME_BYTES
+
+
+def next_capture(layout: Layout) -> int:
+    """Return the number of the next capture. The number of one that is missing is not used again."""
+    newest = newest_capture(layout, _sealed(layout))
+    return 1 if newest is None else newest[0] + 1
+
+
+def _sealed(layout: Layout) -> dict[str, str]:
+    with contextlib.suppress(FileNotFoundError):
+        return read_sums(layout.sums.read_bytes(MAX_DOCUMENT_BYTES))
+    return {}
 
 
 def seal_capture(layout: Layout, folder: Path, info: CaptureInfo) -> Capture:
-    """Write ``capture.json`` and ``SHA256SUMS`` into a finished folder, and move it into the archive.
+    """Write ``capture.json`` and ``SHA256SUMS`` into a finished folder, move it into the archive, and seal the archive.
 
     Args:
         layout: the archive, whose lock the caller holds.
         folder: on the same disk, with the segments, the index and the list of pages.
-        info: its statement; the segments are added.
+        info: its statement; the segments and the parent are added.
 
     Raises:
         NoSpace: the disk is full; the archive is unchanged.
@@ -176,33 +203,51 @@ def seal_capture(layout: Layout, folder: Path, info: CaptureInfo) -> Capture:
             for name in names
             if name.endswith(SUFFIX)
         ]
-        document = lossless_json.dumps(info.document(), pretty=True) + b"\n"
+        before = newest_capture(layout, _sealed(layout))
+        parent = None if before is None else {"capture": before[0], "sha256": before[1]}
+        document = lossless_json.dumps(replace(info, parent=parent).document(), pretty=True) + b"\n"
         sums[INFO] = atomic.write_small(folder / INFO, document)[0]
         atomic.write_file(folder / SUMS, write_sums(dict(sorted(sums.items()))))
         for name in names:
             atomic.sync_file(folder / name)
         atomic.move_folder(folder, target.folder)
+    _seal(layout)
     return target
 
 
 def append_capture_run(layout: Layout, line: Mapping[str, Any]) -> None:
-    """Append a line about a run to ``captures/runs.jsonl``; the caller holds the lock."""
-    path = layout.captures / RUNS
+    """Append a line about a run to ``captures/runs.jsonl``, and seal the archive; the caller holds the lock."""
+    path = layout.capture_runs
     with atomic.translated(path):
         atomic.make_folder(layout.captures)
         if path.kind() is not None:
             atomic.cut_torn_tail(path)
         atomic.append_line(path, lossless_json.dumps(dict(line)) + b"\n")
+    _seal(layout)
+
+
+def _seal(layout: Layout) -> None:
+    """Seal the archive; a folder with captures alone has no seal."""
+    if layout.info.kind() is not None:
+        seal(layout)
 
 
 def capture_runs(layout: Layout) -> Iterator[dict[str, Any]]:
-    """Yield the lines of ``captures/runs.jsonl``, the oldest first; a line that is no JSON object is skipped."""
-    with contextlib.suppress(FileNotFoundError), (layout.captures / RUNS).open("rb") as file:
-        while line := file.readline(MAX_DOCUMENT_BYTES):
+    """Yield the lines of ``captures/runs.jsonl``, the oldest first; a line that is no run is skipped.
+
+    Raises:
+        ArchiveDamaged: the file is a link, or cannot be read.
+    """
+    try:
+        for line in run_lines(layout.capture_runs):
             with contextlib.suppress(lossless_json.NotJson):
                 value = lossless_json.loads(line)
-                if isinstance(value, dict):
+                if capture_run_fault(value) is None:
                     yield value
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise _unreadable(layout.capture_runs) from error
 
 
 def stated_sums(capture: Capture) -> dict[str, str]:
@@ -214,5 +259,9 @@ def stated_sums(capture: Capture) -> dict[str, str]:
     path = capture.folder / SUMS
     try:
         return dict(read_sums(path.read_bytes(MAX_DOCUMENT_BYTES)))
-    except (OSError, ValueError) as error:
-        raise ArchiveDamaged("{path} cannot be read. Verify the archive.", path=path) from error
+    except OSError as error:
+        raise _unreadable(path) from error
+
+
+def _unreadable(path: InnerPath) -> ArchiveDamaged:
+    return ArchiveDamaged("{path} cannot be read. Verify the archive.", path=path)

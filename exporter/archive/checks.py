@@ -129,6 +129,7 @@ def _stamp(stat: os.stat_result) -> _Stamp:
 _REPAIR = message("run backup, which writes the records again that the service still has, or verify --repair")
 _COPIED = message("run backup or verify --repair; if neither helps, restore this file from another copy of the archive")
 _RUNS = message("no record of the blog is lost; {copied}", copied=_COPIED)
+_CAPTURED = message("restore it from another copy of the archive; a new capture only has the pages as they are now")
 _REBUILD = message("run rebuild")
 _BACKUP = message("run backup")
 
@@ -151,10 +152,13 @@ class FindingCode(StrEnum):
     SEGMENT_MISSING = "segment-missing", _REPAIR
     SEGMENT_DAMAGED = "segment-damaged", _REPAIR
     LINE_DAMAGED = "line-damaged", _REPAIR
-    CHAIN_BROKEN = "chain-broken", message("restore the missing or replaced version from another copy of the archive")
+    CHAIN_BROKEN = (
+        "chain-broken",
+        message("restore the missing or replaced version or capture from another copy of the archive"),
+    )
     FOLD_WRONG = "fold-wrong", message("restore the versions before it from another copy of the archive")
     COUNTS_WRONG = "counts-wrong", message("restore the versions before it from another copy of the archive")
-    STRANGE_FILE = "strange-file", message("move this file out of the version's folder")
+    STRANGE_FILE = "strange-file", message("move this file out of the archive's folder")
     NOT_PLAIN = "not-plain", message("remove it, or put the file or folder that belongs there in its place")
     ASSET_MISSING = "asset-missing", _BACKUP
     ASSET_DAMAGED = "asset-damaged", _BACKUP
@@ -166,6 +170,10 @@ class FindingCode(StrEnum):
     LATEST_DAMAGED = "latest-damaged", _REBUILD
     LATEST_STALE = "latest-stale", _REBUILD
     VIEW_DAMAGED = "view-damaged", _REBUILD
+    CAPTURE_MISSING = "capture-missing", _CAPTURED
+    CAPTURE_DAMAGED = "capture-damaged", _CAPTURED
+    RECORD_DAMAGED = "record-damaged", _CAPTURED
+    INDEX_WRONG = "index-wrong", _CAPTURED
     UNFINISHED = "unfinished", message("run sync again")
 
 

@@ -3,8 +3,9 @@
 A damaged record can be restored from ``latest/``, from another version or from the service. ``archive.json``, the
 manifests and ``runs.jsonl`` cannot, so the archive keeps three safeguards:
 
-- Each line of ``runs.jsonl`` names the hashes of its predecessor and of the newest manifest. Each manifest names the
-  hash of its predecessor. So the newest line's hash is the archive's *head*: it covers all runs and versions.
+- Each line of ``runs.jsonl`` names the hashes of its predecessor, of the newest manifest and of the newest capture.
+  Each manifest and each capture names the hash of its predecessor. So the newest line's hash is the archive's *head*:
+  it covers all runs, versions and captures.
 - ``SHA256SUMS`` in the root, the *seal*, has the hashes of that file and of the other root files. It is written after
   the line. After a kill in between, the file still begins with the sealed content. A hash stays in the seal until the
   file has it again: sealing never makes damage valid.
@@ -22,8 +23,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.checks import file_sha256, sha256_or_none
-from exporter.archive.layout import MANIFEST, SUMS, manifest_name, manifest_sha256, version_numbers
+from exporter.archive.layout import (
+    CAPTURE_RUNS,
+    MANIFEST,
+    SUMS,
+    capture_name,
+    capture_numbers,
+    capture_sha256,
+    captures_in,
+    manifest_name,
+    manifest_sha256,
+    version_numbers,
+)
 from exporter.archive.manifest import (
+    CAPTURE_SHA256,
     MANIFEST_SHA256,
     PREVIOUS,
     SegmentInfo,
@@ -74,7 +87,7 @@ def write_manifest(folder: Path, document: Mapping[str, Any], info_sha256: str) 
 
 
 def sealed_names(layout: Layout) -> tuple[str, ...]:
-    """Return the file names in every seal, in their order; the newest manifest may follow."""
+    """Return the file names in every seal, in their order; the newest manifest and capture may follow."""
     return (layout.readme.name, layout.format_document.name, layout.info.name, layout.runs.name)
 
 
@@ -93,6 +106,9 @@ def append_run(layout: Layout, run: Mapping[str, Any]) -> None:
             PREVIOUS: None if before is None else line_digest(before),
             MANIFEST_SHA256: None if newest is None else manifest_sha256(layout, newest),
         }
+        captured = newest_capture(layout, read_sums(_read_or_nothing(layout.sums)))
+        if captured is not None:
+            links[CAPTURE_SHA256] = captured[1]
         atomic.append_line(layout.runs, lossless_json.dumps({**run, **links}) + b"\n")
     seal(layout)
 
@@ -116,6 +132,7 @@ def seal(layout: Layout, *, versions: bool = True, anew: Collection[str] = ()) -
             name = manifest_name(numbers[-1])
             digest = stated.get(name) or manifest_sha256(layout, numbers[-1])
             rows |= {} if digest is None else {name: digest}
+        rows |= _capture_rows(layout, stated)
         new = write_sums(rows)
         if new != old:
             atomic.write_file(layout.sums, new)
@@ -123,6 +140,27 @@ def seal(layout: Layout, *, versions: bool = True, anew: Collection[str] = ()) -
             atomic.make_folder(layout.work)
             _copy_documents(layout, rows, numbers)
             _copy_runs(layout, rows.get(layout.runs.name))
+
+
+def newest_capture(layout: Layout, stated: Mapping[str, str]) -> tuple[int, str] | None:
+    """Return number and hash of the newest capture; of one that the seal states and that is missing too.
+
+    Args:
+        layout: the archive.
+        stated: the rows of the seal.
+    """
+    number = max([*capture_numbers(layout), *captures_in(stated)], default=None)
+    digest = None if number is None else stated.get(capture_name(number)) or capture_sha256(layout, number)
+    return None if number is None or digest is None else (number, digest)
+
+
+def _capture_rows(layout: Layout, stated: Mapping[str, str]) -> dict[str, str]:
+    """Return the rows for the newest capture and for the log of captures; none for an archive without captures."""
+    found = newest_capture(layout, stated)
+    rows = {} if found is None else {capture_name(found[0]): found[1]}
+    if CAPTURE_RUNS in stated or layout.capture_runs.kind() == "":
+        rows[CAPTURE_RUNS] = runs_sha256(layout.capture_runs, stated.get(CAPTURE_RUNS))
+    return rows
 
 
 def head_hash(layout: Layout) -> str | None:

@@ -29,9 +29,13 @@ FORMAT_MAXIMUM = 1
 
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
+CAPTURE = "capture.json"
 _VERSIONS = "versions"
+_CAPTURES = "captures"
 _VERSION_NAMES = re.compile(r"(?<=/)(?:[0-9]{6}|[1-9][0-9]{6,9})(?=/)")
 _ASSET: Final = re.compile(r"assets/([0-9a-f]{2})/(\1[0-9a-f]{62})(?:\.[a-z0-9]{1,8})?")
+_CAPTURE_NAME: Final = re.compile(rf"{_CAPTURES}/([0-9]{{6}}|[1-9][0-9]{{6,9}})/{re.escape(CAPTURE)}")
+CAPTURE_RUNS: Final = f"{_CAPTURES}/runs.jsonl"
 LARGEST_VERSION: Final = 2**32 - 1
 """A state stores version numbers in 32 bits."""
 MAX_PRUNES: Final = 4
@@ -52,6 +56,17 @@ def version_name(number: int) -> str:
 def manifest_name(number: int) -> str:
     """Return the path of a version's manifest as ``SHA256SUMS`` in the root names it."""
     return f"{_VERSIONS}/{version_name(number)}/{MANIFEST}"
+
+
+def capture_name(number: int) -> str:
+    """Return the path of a capture's description as ``SHA256SUMS`` in the root names it."""
+    return f"{_CAPTURES}/{version_name(number)}/{CAPTURE}"
+
+
+def captures_in(names: Iterable[str]) -> list[int]:
+    """Return the numbers of the captures whose descriptions are among the rows of a ``SHA256SUMS``."""
+    found = [_CAPTURE_NAME.fullmatch(name) for name in names]
+    return numbers_in(each[1] for each in found if each is not None)
 
 
 def numbers_in(names: Iterable[str]) -> list[int]:
@@ -86,6 +101,7 @@ class Layout:
     """The paths of the archive at ``root``.
 
     Attributes:
+        capture_runs: a line for each run of ``capture``.
         checkpoint: the records that an unfinished run has read.
         latest_record: the version in ``latest/``, and the hashes of its files.
         latest_rows: the ids, hashes and lengths of the lines of ``latest/``.
@@ -98,6 +114,8 @@ class Layout:
         runs_copy: the second copy of ``runs.jsonl``.
         building: the folder in which a prune builds the new set of versions.
         notified: which problems the owner was already notified of.
+        exchanges: the newest answers of the API in the captures, by address.
+        staged_exchanges: a capture of the API that is complete, before it moves to ``captures/``.
         replacing: the new set, complete and durable, before it becomes ``versions/``.
         replaced: the old set, on systems where two folders cannot exchange their names in one step.
     """
@@ -115,7 +133,8 @@ class Layout:
         self.replacing = self.root / "versions.new"
         self.replaced = self.root / "versions.old"
         self.assets = self.root / "assets"
-        self.captures = self.root / "captures"
+        self.captures = self.root / _CAPTURES
+        self.capture_runs = self.root.joinpath(*CAPTURE_RUNS.split("/"))
         self.latest = self.root / "latest"
         self.work = self.root / ".work"
         self.lock = self.work / "lock"
@@ -133,6 +152,8 @@ class Layout:
         self.building = self.work / "new-versions"
         self.notified = self.work / "notified.json"
         self.known_damage = self.work / "damaged.json"
+        self.exchanges = self.work / "exchanges.sqlite"
+        self.staged_exchanges = self.work / "exchanges.new"
 
     def folders(self) -> tuple[InnerPath, ...]:
         """Return the four folders of the root."""
@@ -175,6 +196,28 @@ def version_numbers(layout: Layout) -> list[int]:
             # Otherwise a prune replaced the folder meanwhile, and was emptying the listed one.
             break
     return numbers_in(names)
+
+
+def capture_numbers(layout: Layout) -> list[int]:
+    """Return the numbers of the captures, oldest first.
+
+    Raises:
+        ArchiveDamaged: ``captures/`` is a link.
+    """
+    try:
+        return numbers_in(layout.captures.names())
+    except NotPlain as error:
+        raise atomic.translate(error, layout.captures) from error
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def capture_sha256(layout: Layout, number: int) -> str | None:
+    """Return the hash of a capture's ``capture.json`` in hexadecimal; ``None`` if it cannot be read."""
+    try:
+        return hashlib.sha256((layout.root / capture_name(number)).read_bytes(MAX_DOCUMENT_BYTES)).hexdigest()
+    except OSError:
+        return None
 
 
 def versions_identity(layout: Layout) -> tuple[int, int] | None:

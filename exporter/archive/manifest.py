@@ -146,6 +146,7 @@ def _check_blog_id(value: Any, name: str) -> None:
 
 PREVIOUS: Final = "previous"
 MANIFEST_SHA256: Final = "manifest_sha256"
+CAPTURE_SHA256: Final = "capture_sha256"
 _WHOLE: Final = "it"
 """The name of a whole document in messages."""
 TEXT: Final = _check(lambda value: type(value) is str, message("text"))
@@ -203,17 +204,54 @@ _RUN: Final = object_of(
         "assets": OBJECT,
         PREVIOUS: DIGEST,
         MANIFEST_SHA256: DIGEST,
+        CAPTURE_SHA256: DIGEST,
     },
 )
 """A run that failed early has few of the optional members."""
 
 
+_CAPTURE: Final = object_of(
+    {
+        "capture": VERSION,
+        "parent": _or_null(object_of({"capture": VERSION, "sha256": DIGEST})),
+        "kind": TEXT,
+        "blog_id": TEXT,
+        "started_at": _TIME,
+        "finished_at": _TIME,
+        "tool": TEXT,
+        "user_agent": TEXT,
+        "operator": TEXT,
+        "scope": _list_of(TEXT),
+        "counts": _objects_of(_number()),
+        "complete": _FLAG,
+        "problems": _list_of(object_of({"url": TEXT, "reason": TEXT})),
+        "segments": _list_of(object_of({"name": TEXT, "bytes": _number(), "sha256": DIGEST})),
+    },
+    {"left_out": _objects_of(_number()), "removed": _list_of(TEXT)},
+)
+_CAPTURE_RUN: Final = object_of({"finished_at": _TIME}, {"started_at": _TIME, "capture": VERSION, "complete": _FLAG})
+
+
+def capture_fault(value: Any) -> str | None:
+    """Return why a value is not the description of a capture, or ``None`` if it is one."""
+    return _fault(value, _CAPTURE)
+
+
+def capture_run_fault(value: Any) -> str | None:
+    """Return why a value is not a line of ``captures/runs.jsonl``, or ``None`` if it is one."""
+    return _fault(value, _CAPTURE_RUN)
+
+
 def run_fault(value: Any) -> str | None:
     """Return why a value is not a run's line, or ``None`` if it is one; unknown members are ignored."""
+    return _fault(value, _RUN)
+
+
+def _fault(value: Any, check: Check) -> str | None:
     try:
         OBJECT(value, _WHOLE)
         _require_plain(value)
-        _RUN(value, _WHOLE)
+        check(value, _WHOLE)
     except ValueError as error:
         return said(error)
     return None

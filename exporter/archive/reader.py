@@ -394,6 +394,7 @@ def _is_forgiven(
 
 
 _LATEST: Final = "latest/"
+_CAPTURES: Final = "captures/"
 _IN_A_VERSION: Final = re.compile(r"versions/([0-9]{1,18})/")
 
 
@@ -426,8 +427,8 @@ def is_segment(path: str) -> bool:
 
 
 def is_read_again(path: str) -> bool:
-    """Return whether a look at the file shows that it is right again: its hash is known, and no run writes it anew."""
-    return is_segment(path) or asset_digest(path) is not None or path.startswith(_LATEST)
+    """Return whether no run writes the file anew: a look shows that it is right again, or a check of the captures."""
+    return is_segment(path) or asset_digest(path) is not None or path.startswith((_LATEST, _CAPTURES))
 
 
 def damaged_in_latest(layout: Layout) -> frozenset[str]:

@@ -17,13 +17,18 @@ from typing import Any, BinaryIO, Final
 from exporter import lossless_json
 from exporter.archive import atomic, latest
 from exporter.archive.assets import AssetStore
+from exporter.archive.capture_checks import check_capture_files, check_captures
+from exporter.archive.captures import Capture, captures
 from exporter.archive.checks import ChecksumCache, Finding, FindingCode, file_sha256, sha256_or_none
 from exporter.archive.documents import run_lines, sealed_names
 from exporter.archive.layout import (
+    CAPTURE_RUNS,
     MANIFEST,
     SEGMENTS,
     SUMS,
     Layout,
+    capture_name,
+    captures_in,
     is_prune_under_way,
     manifest_name,
     manifest_sha256,
@@ -32,6 +37,7 @@ from exporter.archive.layout import (
 )
 from exporter.archive.lines import split
 from exporter.archive.manifest import (
+    CAPTURE_SHA256,
     MANIFEST_SHA256,
     PREVIOUS,
     Manifest,
@@ -50,6 +56,8 @@ from exporter.message import message, said
 from exporter.model.kinds import Kind
 
 OnProgress = Callable[[int, int], None]
+CheckRecords = Callable[[Capture], Iterator[Finding]]
+"""Checks the records in the WARC files of a capture whose files have the right hashes."""
 _RUNS: Final = "runs.jsonl"
 _NOT_SEALED: Final = message("it differs from the sealed one")
 _CHANGED: Final = message("it was changed after it was written")
@@ -64,7 +72,12 @@ def ignore_progress(_done: int, _total: int) -> None:
 
 
 def verify(
-    reader: ArchiveReader, *, quick: bool = False, progress: OnProgress = ignore_progress, remember: bool = True
+    reader: ArchiveReader,
+    *,
+    quick: bool = False,
+    progress: OnProgress = ignore_progress,
+    remember: bool = True,
+    records: CheckRecords | None = None,
 ) -> Iterator[Finding]:
     """Check the whole archive and yield the findings.
 
@@ -74,9 +87,11 @@ def verify(
             files.
         progress: receives the number of checked versions and stored files, and the number of all.
         remember: note in ``.work/`` which files are right, for a later quick check; otherwise write nothing.
+        records: also check the records of captures, unless the check is quick; see :mod:`exporter.warc.checks`.
     """
     damaged = set(known_damage(reader)) if quick else set()
-    for finding in _findings(reader, quick=quick, progress=progress, remember=remember):
+    records = None if quick else records
+    for finding in _findings(reader, quick=quick, progress=progress, remember=remember, records=records):
         if finding.damage:
             damaged.add(finding.path)
         yield finding
@@ -84,7 +99,9 @@ def verify(
         remember_damage(reader.layout, damaged)
 
 
-def _findings(reader: ArchiveReader, *, quick: bool, progress: OnProgress, remember: bool) -> Iterator[Finding]:
+def _findings(
+    reader: ArchiveReader, *, quick: bool, progress: OnProgress, remember: bool, records: CheckRecords | None
+) -> Iterator[Finding]:
     layout = reader.layout
     cache = ChecksumCache(layout, quick=quick)
     state = State(reader.info.blog_id)
@@ -111,6 +128,7 @@ def _findings(reader: ArchiveReader, *, quick: bool, progress: OnProgress, remem
     if not quick and versions:
         yield from _latest(layout, state if foldable else None)
     state.close()
+    yield from _captures(layout, cache, records)
     yield from store.verify(((str(data.get("url")), data) for data in assets.values()), cache=cache)
     progress(total, total)
     if remember:
@@ -118,6 +136,18 @@ def _findings(reader: ArchiveReader, *, quick: bool, progress: OnProgress, remem
         with suppress(OSError, BlogExporterError):
             atomic.sync_all(layout.root, cache.new(), {path.parent for path in cache.new()})
             cache.save(complete=True)
+
+
+def _captures(layout: Layout, cache: ChecksumCache, records: CheckRecords | None) -> Iterator[Finding]:
+    """Check the files of the captures; :func:`check_seal` checks their order."""
+    with suppress(ArchiveDamaged):  # reported by check_captures
+        for capture in captures(layout):
+            whole = True
+            for finding in check_capture_files(capture, cache):
+                yield finding
+                whole = whole and not finding.damage
+            if whole and records is not None:
+                yield from records(capture)
 
 
 def _foreign_files(layout: Layout, versions: set[str]) -> Iterator[Finding]:
@@ -382,7 +412,9 @@ def check_seal(reader: ArchiveReader) -> Iterator[Finding]:
     versions = reader.versions()
     expected = list(sealed_names(layout))
     named = [name for name in rows if name.startswith("versions/")]
-    if fault is None and exists and (write_sums(rows) != data or list(rows) != expected + named or len(named) > 1):
+    captured = [*map(capture_name, captures_in(rows)[-1:]), *(each for each in (CAPTURE_RUNS,) if each in rows)]
+    right = write_sums(rows) == data and list(rows) == expected + named + captured and len(named) <= 1
+    if fault is None and exists and not right:
         fault = message("it does not have a row for each of {names} and the newest manifest", names=", ".join(expected))
     if fault is not None:
         yield Finding(FindingCode.SEAL_DAMAGED, SUMS, fault)
@@ -394,12 +426,14 @@ def check_seal(reader: ArchiveReader) -> Iterator[Finding]:
     runs = _RunLines(rows.get(_RUNS))
     yield from runs.check(reader)
     if not runs.readable:
+        yield from check_captures(layout, rows, None)
         return
     if exists:
         yield from runs.check_sealed()
     elif runs.linked:
         yield Finding(FindingCode.SEAL_DAMAGED, SUMS, message("it is missing"))
     yield from _newest_manifest(reader, versions, {name: rows[name] for name in named}, runs, sealed=exists)
+    yield from check_captures(layout, rows, runs.newest.get(CAPTURE_SHA256))
 
 
 def _newest_manifest(

@@ -80,7 +80,7 @@ def require_place(root: Path, blog_id: str) -> None:
                     blog_id=info.blog_id,
                     asked=blog_id,
                 )
-            for each in layout.folders():
+            for each in (*layout.folders(), layout.captures):
                 each.require_folder()
             return
         if root.exists() and not all(_is_unfinished(layout, path) for path in layout.root.iterdir()):

@@ -26,7 +26,7 @@ from exporter.html.links import host_of
 from exporter.html.page_references import Role
 from exporter.html.web_address import parsed, web_address
 from exporter.http.address_guard import origin_of
-from exporter.http.wire import Cut, Exchange
+from exporter.http.wire import Cut, WireExchange
 from exporter.message import message, said
 from exporter.service.public_site.page_rules import rules_for_host
 from exporter.service.public_site.robots import Robots, read_robots
@@ -287,10 +287,10 @@ class Crawler:
         Raises:
             ServiceError: the blog's own host has stopped answering.
         """
-        attempts: list[Exchange] = []
+        attempts: list[WireExchange] = []
         failure: TransportError | None = None
 
-        async def keep(exchange: Exchange) -> None:
+        async def keep(exchange: WireExchange) -> None:
             attempts.append(exchange)
 
         try:
@@ -315,7 +315,7 @@ class Crawler:
         if limit is not None and self.work.written >= limit:
             self._reach("size", message("the size limit of {n:,} bytes was reached (--max-size)", n=limit))
 
-    def _settle(self, address: Address, attempts: list[Exchange], failure: TransportError | None) -> None:
+    def _settle(self, address: Address, attempts: list[WireExchange], failure: TransportError | None) -> None:
         """Record the attempts for an address, and store its result with everything that it names."""
         result = Finished(address, State.FAILED, tries=max(1, len(attempts)))
         answer: Answer | None = None

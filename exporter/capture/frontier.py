@@ -25,8 +25,8 @@ from exporter.capture.events import Effect
 from exporter.capture.scope import Kind, LeftOut
 from exporter.message import restored, stored
 from exporter.warc.cdxj import IndexLine
-from exporter.warc.records import Original, warc_date
-from exporter.warc.segments import Mark
+from exporter.warc.records import EarlierRecord, warc_date
+from exporter.warc.segments import SegmentMark
 
 FILE_NAME: Final = "frontier.sqlite"
 _FORMAT: Final = "1"
@@ -162,8 +162,8 @@ class Finished:
     recorded: str | None = None
     is_listed: bool = False
     lines: list[IndexLine] = field(default_factory=list)
-    payloads: dict[str, Original] = field(default_factory=dict)
-    mark: Mark | None = None
+    payloads: dict[str, EarlierRecord] = field(default_factory=dict)
+    mark: SegmentMark | None = None
 
 
 class NamedAddress(NamedTuple):
@@ -277,10 +277,10 @@ class Frontier:
         self._database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
 
     @property
-    def mark(self) -> Mark:
+    def mark(self) -> SegmentMark:
         """The end of the last record that belongs to a finished address."""
         text = self.meta("mark")
-        return Mark(*json.loads(text)) if text else Mark()
+        return SegmentMark(*json.loads(text)) if text else SegmentMark()
 
     def begin(self, **facts: str) -> None:
         """Begin a new capture: everything known becomes unseen."""
@@ -324,7 +324,7 @@ class Frontier:
                     (line.url, line.status, line.digest, date),
                 )
                 if line.mime != "warc/revisit":
-                    self._keep_payload(line.digest, Original(line.url, date))
+                    self._keep_payload(line.digest, EarlierRecord(line.url, date))
 
     # The queue.
 
@@ -445,13 +445,13 @@ class Frontier:
             self.set_meta(mark=json.dumps([done.mark.segment, done.mark.size]))
         self._under_way.discard(done.address.id)
 
-    def _keep_payload(self, digest: str, original: Original) -> None:
+    def _keep_payload(self, digest: str, original: EarlierRecord) -> None:
         self._database.execute("INSERT OR IGNORE INTO payload VALUES (?, ?, ?)", (digest, original.url, original.date))
 
-    def original(self, digest: str) -> Original | None:
+    def original(self, digest: str) -> EarlierRecord | None:
         """Return the record with a payload, of this capture or an earlier one."""
         found = self._database.execute("SELECT url, date FROM payload WHERE digest = ?", (digest,)).fetchone()
-        return None if found is None else Original(*found)
+        return None if found is None else EarlierRecord(*found)
 
     def id_of(self, url: str) -> int | None:
         """Return the row of an address."""

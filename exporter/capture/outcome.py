@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from exporter.errors import Incomplete
 from exporter.http.deadline import Timeouts
-from exporter.http.engine import DOWNLOAD_POLICY, DOWNLOAD_TIMEOUTS, USER_AGENT
+from exporter.http.engine import DOWNLOAD_POLICY, DOWNLOAD_TIMEOUTS
 from exporter.http.retry import RetryEvent, RetryPolicy
+from exporter.http.user_agent import USER_AGENT
 from exporter.message import message, message_n, stored_as
 
 MAX_NAMED: Final = 1_000

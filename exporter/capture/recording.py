@@ -10,10 +10,10 @@ from exporter.capture.content import MAX_CONTENT_BYTES, ContentReferences, is_re
 from exporter.capture.events import Effect
 from exporter.capture.frontier import Finished
 from exporter.errors import ArchiveDamaged, BadBody, BodyTooLarge
-from exporter.http.wire import Cut, Exchange
+from exporter.http.wire import Cut, WireExchange
 from exporter.message import message, said
 from exporter.warc.http_message import Head, Payload, decoded
-from exporter.warc.records import ExchangeFacts, Original, facts_of, warc_date
+from exporter.warc.records import EarlierRecord, ExchangeFacts, facts_of, warc_date
 
 if TYPE_CHECKING:
     from exporter.capture.frontier import Address, Frontier
@@ -72,7 +72,7 @@ class Recorder:
     segments: SegmentWriter | None
     lookup: CaptureLookup
 
-    def record(self, exchange: Exchange, result: Finished) -> Answer | None:
+    def record(self, exchange: WireExchange, result: Finished) -> Answer | None:
         """Write an exchange if it is news, and note it in ``result``; return ``None`` if it has no complete head.
 
         Raises:
@@ -92,7 +92,7 @@ class Recorder:
         references = self._references(address.url, head, Payload(exchange.answer, head), facts.cut)
         return Answer(head.status, effect, facts.end, location, facts.cut, references)
 
-    def _write(self, exchange: Exchange, facts: ExchangeFacts, location: str | None, result: Finished) -> Effect:
+    def _write(self, exchange: WireExchange, facts: ExchangeFacts, location: str | None, result: Finished) -> Effect:
         """Write an exchange unless it is the same as the newest record of its address."""
         head = facts.head
         known = (result.status, result.digest, result.location) if result.digest is not None else None
@@ -111,10 +111,10 @@ class Recorder:
         if original is not None:
             return Effect.REVISIT
         if facts.cut is None:
-            result.payloads[facts.digest] = Original(exchange.url, date)
+            result.payloads[facts.digest] = EarlierRecord(exchange.url, date)
         return Effect.WRITTEN
 
-    def _original(self, facts: ExchangeFacts) -> Original | None:
+    def _original(self, facts: ExchangeFacts) -> EarlierRecord | None:
         """Return the record whose payload is not written again. Only whole, successful answers count."""
         if facts.cut is not None or facts.head.status != _OK or not facts.size:
             return None

@@ -19,10 +19,10 @@ from exporter.capture.frontier import Frontier
 from exporter.capture.recording import Recorder
 from exporter.clock import timestamp
 from exporter.errors import ArchiveDamaged
-from exporter.warc.cdxj import Index, IndexLine
+from exporter.warc.cdxj import CaptureIndex, IndexLine
 from exporter.warc.lookup import CaptureLookup
 from exporter.warc.reading import read_record
-from exporter.warc.segments import Mark, SegmentWriter
+from exporter.warc.segments import SegmentMark, SegmentWriter
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
@@ -83,7 +83,7 @@ class CaptureWork:
             if (frontier.meta("captured") or "0") != newest:
                 frontier.forget()
                 for capture in existing:
-                    frontier.learn(Index(capture.index))
+                    frontier.learn(CaptureIndex(capture.index))
             frontier.begin(
                 running="yes",
                 captured=newest,
@@ -109,16 +109,16 @@ class CaptureWork:
     def written(self) -> int:
         """The bytes of the segments."""
         mark = self.frontier.mark
-        if self.segments is None or mark == Mark():
+        if self.segments is None or mark == SegmentMark():
             return 0
         full = (self.folder / _SEGMENTS / name for name in self.segments.names()[:-1])
         return sum(path.stat().st_size for path in full) + mark.size
 
-    def unsynced(self) -> tuple[int, Mark] | None:
+    def unsynced(self) -> tuple[int, SegmentMark] | None:
         """Return a descriptor of the segment, which the caller closes, and the mark that syncing it makes durable."""
         return None if self.segments is None else self.segments.duplicate()
 
-    def synced(self, mark: Mark) -> None:
+    def synced(self, mark: SegmentMark) -> None:
         """Note that everything before a mark is durable."""
         with self.frontier.transaction():
             self.frontier.set_meta(synced=json.dumps([mark.segment, mark.size]))
@@ -194,7 +194,7 @@ def _cut_lost(frontier: Frontier, folder: Path) -> None:
     Only records since the last sync can be lost, so only these are read.
     """
     text = frontier.meta("synced")
-    synced = Mark(*json.loads(text)) if text else Mark()
+    synced = SegmentMark(*json.loads(text)) if text else SegmentMark()
     lost = False
     last: IndexLine | None = None
     unsure: list[IndexLine] = []
@@ -214,7 +214,7 @@ def _cut_lost(frontier: Frontier, folder: Path) -> None:
         except (ArchiveDamaged, OSError):
             lost = True
             break
-        last, end = line, Mark(_number(line.filename), size)
+        last, end = line, SegmentMark(_number(line.filename), size)
     if lost:
         frontier.cut_back(last)
         with frontier.transaction():

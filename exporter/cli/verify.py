@@ -63,8 +63,11 @@ def verify_command(
     reader = Archive.open(Path(archive))
     reader.resolve()
     restored = _repair(out, reader) if repairs else []
+    from exporter.warc.checks import record_checks
+
     with _bar(out) as bar:
-        found = _printed(out, reader.verify(quick=quick, progress=bar.update), lambda finding: finding.mend)
+        findings = reader.verify(quick=quick, progress=bar.update, records=record_checks(reader.layout))
+        found = _printed(out, findings, lambda finding: finding.mend)
         backup = suggested("backup", Path(archive))
         return _report(out, reader, str(reader.path.absolute()), found, digits, backup, quick=quick, restored=restored)
 

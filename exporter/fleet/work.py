@@ -123,8 +123,10 @@ def search_index(archive: Archive, options: JobOptions) -> Done:
 
 def verify(archive: Archive, quick: bool) -> Done:
     """Check whether an archive is intact and complete, as ``verify`` does."""
+    from exporter.warc.checks import record_checks  # noqa: PLC0415 - see above
+
     archive.resolve()
-    return checked(archive, archive.verify(quick=quick))
+    return checked(archive, archive.verify(quick=quick, records=record_checks(archive.layout)))
 
 
 def checked(archive: Archive, found: Iterable[Finding]) -> Done:

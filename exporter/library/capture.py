@@ -29,8 +29,9 @@ from exporter.export.own_links import infer_entry_url
 from exporter.html.links import AddressPattern, absolute, host_of
 from exporter.html.web_address import parsed
 from exporter.http.deadline import Timeouts
-from exporter.http.engine import USER_AGENT, Engine
+from exporter.http.engine import Engine
 from exporter.http.retry import RetryEvent, RetryPolicy
+from exporter.http.user_agent import user_agent_of
 from exporter.model.kinds import Kind
 from exporter.model.records import Audience
 from exporter.service.interface import Records
@@ -90,7 +91,7 @@ def capture(
         max_bytes=settings.max_asset_size,
         allow_private=settings.allow_private_network,
         skipped_hosts=settings.skip_asset_hosts,
-        user_agent=settings.user_agent or USER_AGENT,
+        user_agent=user_agent_of(settings.user_agent, settings.operator),
         operator=settings.operator or "",
         resume_max_age=settings.resume_max_age,
         longest_pause=settings.give_up_after.total_seconds(),

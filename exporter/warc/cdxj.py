@@ -26,6 +26,10 @@ REVISIT: Final = "warc/revisit"
 _WWW: Final = re.compile(r"www\d*\.")
 _KEPT: Final = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "#%")
 _MAX_LINE_BYTES: Final = 128 * 1024
+_MOST_UNQUOTES: Final = 16
+_MOST_FOUND: Final = 10_000
+_MAX_NUMBER: Final = (1 << 63) - 1
+_LAST_STATUS: Final = 999
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -38,9 +42,9 @@ def surt(url: str) -> str:
         parts = urlsplit(url.strip())
         host, port = (parts.hostname or "").rstrip("."), parts.port
     except ValueError:
-        return quote(url, _KEPT)
+        return _quoted(url)
     if not host:
-        return quote(url, _KEPT)
+        return _quoted(url)
     place = _host_key(host)
     if port is not None and port != _DEFAULT_PORTS.get(parts.scheme):
         place += f":{port}"
@@ -57,24 +61,26 @@ def _host_key(host: str) -> str:
     except ValueError:
         pass
     else:
-        return f"[{host}]"
+        return f"[{_quoted(host)}]"
     if not host.isascii():
-        host = host.encode("idna", "replace").decode("ascii") if _has_idna(host) else quote(host)
-    return ",".join(reversed(_WWW.sub("", host, count=1).split(".") if _WWW.match(host) else host.split(".")))
+        try:
+            host = host.encode("idna").decode("ascii")
+        except UnicodeError:
+            host = host.lower()
+    return ",".join(reversed(_quoted(_WWW.sub("", host, count=1) if _WWW.match(host) else host).split(".")))
 
 
-def _has_idna(host: str) -> bool:
-    try:
-        host.encode("idna")
-    except UnicodeError:
-        return False
-    return True
+def _quoted(text: str) -> str:
+    """Return text without white space, control characters and characters beyond ASCII."""
+    return quote(text.encode("utf-8", "surrogatepass"), _KEPT)
 
 
 def _normal(text: str) -> str:
     """Return text with exactly the needed percent signs, however it was written."""
     data = text.encode("utf-8", "surrogatepass")
-    while (found := unquote_to_bytes(data)) != data:
+    for _ in range(_MOST_UNQUOTES):
+        if (found := unquote_to_bytes(data)) == data:
+            break
         data = found
     return quote(data, _KEPT)
 
@@ -129,7 +135,7 @@ class IndexLine:
     @property
     def moment(self) -> datetime:
         """The time of the record."""
-        return datetime.strptime(self.timestamp, TIMESTAMP).replace(tzinfo=UTC)
+        return _moment(self.timestamp)
 
     def encode(self) -> bytes:
         """Return the line with its end."""
@@ -153,17 +159,38 @@ class IndexLine:
         Raises:
             ValueError: they are no such line.
         """
-        key, stamp, text = line.decode("utf-8").rstrip("\n").split(" ", 2)
+        key, stamp, text = line.decode("utf-8").removesuffix("\n").split(" ", 2)
         raw = lossless_json.loads(text.encode())
-        if not isinstance(raw, dict) or len(stamp) != 14 or not (stamp.isascii() and stamp.isdigit()):
-            raise ValueError(text)
-        offset, length = int(str(raw["offset"])), int(str(raw["length"]))
-        if offset < 0 or length < 0:
-            raise ValueError(text)
-        status = int(str(raw.get("status") or 0))
-        words = (str(raw[name]) for name in ("url", "mime", "digest", "filename"))
-        url, mime, digest, filename = words
+        if not isinstance(raw, dict):
+            raise ValueError(text)  # noqa: TRY004 - like the other faults of a line
+        _moment(stamp)
+        url, mime, digest, filename = (_text(raw, name) for name in ("url", "mime", "digest", "filename"))
+        status = _number(raw.get("status", "0"), _LAST_STATUS)
+        offset, length = (_number(raw.get(name), _MAX_NUMBER) for name in ("offset", "length"))
         return cls(key, stamp, url, status, mime, digest, filename, offset, length)
+
+
+def _moment(stamp: str) -> datetime:
+    """Return the time of 14 digits, or raise a ValueError."""
+    if len(stamp) != 14 or not (stamp.isascii() and stamp.isdigit()):
+        raise ValueError(stamp)
+    month, day, hour, minute, second = (int(stamp[at : at + 2]) for at in range(4, 14, 2))
+    return datetime(int(stamp[:4]), month, day, hour, minute, second, tzinfo=UTC)
+
+
+def _text(raw: dict[str, Any], name: str) -> str:
+    value = raw.get(name)
+    if not isinstance(value, str):
+        raise ValueError(name)  # noqa: TRY004 - like the other faults of a line
+    return value
+
+
+def _number(value: Any, most: int) -> int:
+    """Return a number, which other programs write as text or as a number."""
+    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= most):
+        raise ValueError(text)
+    return int(text)
 
 
 class CaptureIndex:
@@ -196,22 +223,27 @@ class CaptureIndex:
             _seek(file, wanted)
             found: list[IndexLine] = []
             for line in self._lines(file):
-                if line.key != key:
+                if line.key != key or len(found) == _MOST_FOUND:
                     break
                 found.append(line)
         exact = [line for line in found if line.url == url]
         return sorted(exact or found, key=lambda line: (line.timestamp, line.offset))
 
     def _lines(self, file: IO[bytes]) -> Iterator[IndexLine]:
-        while data := file.readline(_MAX_LINE_BYTES):
+        while data := read_line(file):
             try:
                 yield IndexLine.decode(data)
-            except (ValueError, KeyError, UnicodeDecodeError) as error:
+            except ValueError as error:
                 raise ArchiveDamaged(
                     "{path} holds a line that is none of an index: {line}",
                     path=self._path,
                     line=printable(data.decode("utf-8", "replace"), 80),
                 ) from error
+
+
+def read_line(file: IO[bytes]) -> bytes:
+    """Return the next line of an index, empty at the end; only the beginning of a line that no index has."""
+    return file.readline(_MAX_LINE_BYTES)
 
 
 def _seek(file: IO[bytes], wanted: bytes) -> None:
@@ -222,15 +254,15 @@ def _seek(file: IO[bytes], wanted: bytes) -> None:
         middle = (low + high) // 2
         file.seek(middle)
         if middle:
-            file.readline(_MAX_LINE_BYTES)
-        line = file.readline(_MAX_LINE_BYTES)
+            read_line(file)
+        line = read_line(file)
         if line and line < wanted:
             low = middle + 1
         else:
             high = middle
     file.seek(low)
     if low:
-        file.readline(_MAX_LINE_BYTES)
+        read_line(file)
 
 
 def sorted_lines(lines: Iterable[IndexLine]) -> list[IndexLine]:

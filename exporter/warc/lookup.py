@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.archive.captures import Capture, captures
 from exporter.errors import ArchiveDamaged
+from exporter.text import printable
 from exporter.warc.cdxj import REVISIT, CaptureIndex, IndexLine
 from exporter.warc.http_message import Head, Payload
-from exporter.warc.reading import read_record
+from exporter.warc.reading import WarcRecord, read_record
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
@@ -50,8 +51,12 @@ class CaptureLookup:
         return bool(self._captures)
 
     def all(self, url: str) -> list[CapturedRecord]:
-        """Return the records of an address, the oldest first."""
-        found = [CapturedRecord(each, line) for each in self._captures for line in CaptureIndex(each.index).find(url)]
+        """Return the records of an address, the oldest first.
+
+        Raises:
+            ArchiveDamaged: an index cannot be read.
+        """
+        found = [CapturedRecord(each, line) for each in self._captures for line in _lines(each, url)]
         return sorted(found, key=lambda each: (each.line.timestamp, each.capture.number, each.line.offset))
 
     def nearest(self, url: str, moment: datetime | None = None) -> CapturedRecord | None:
@@ -77,22 +82,39 @@ class CaptureLookup:
             path = place.capture.segment(place.line.filename)
             with read_record(path, place.line.offset) as record:
                 answer = record.answer()
-                if answer is None:
+                if answer is None or record.url != place.line.url:
                     raise ArchiveDamaged(
-                        "{path} has no answer at byte {offset:,}.", path=path, offset=place.line.offset
+                        "{path} has no answer of {url} at byte {offset:,}. Verify the archive.",
+                        path=path,
+                        url=printable(place.line.url, 200),
+                        offset=place.line.offset,
                     )
                 if record.kind != "revisit":
                     yield Replay(answer[0], answer[1])
                     return
-                target = record.headers.get("warc-refers-to-target-uri", "").strip("<>")
-                date = record.headers.get("warc-refers-to-date", "")
-            original = self._original(target, date, place.line.digest)
+                original = self.original(record, place.line)
             if original is None:
                 break
             place = original
-        raise ArchiveDamaged("The original of {url} is in no capture.", url=found.line.url)
+        raise ArchiveDamaged(
+            "The original of {url} is in no capture. Verify the archive.", url=printable(found.line.url, 200)
+        )
 
-    def _original(self, url: str, date: str, digest: str) -> CapturedRecord | None:
-        stamp = "".join(filter(str.isdigit, date))[:14]
-        stored = [each for each in self.all(url) if each.line.mime != REVISIT and each.line.digest == digest]
+    def original(self, record: WarcRecord, line: IndexLine) -> CapturedRecord | None:
+        """Return the record whose payload a revisit repeats.
+
+        Args:
+            record: the revisit.
+            line: its line of the index.
+        """
+        url = record.headers.get("warc-refers-to-target-uri", "").strip("<>")
+        stamp = "".join(filter(str.isdigit, record.headers.get("warc-refers-to-date", "")))[:14]
+        stored = [each for each in self.all(url) if each.line.mime != REVISIT and each.line.digest == line.digest]
         return next((each for each in stored if each.line.timestamp == stamp), stored[-1] if stored else None)
+
+
+def _lines(capture: Capture, url: str) -> list[IndexLine]:
+    try:
+        return CaptureIndex(capture.index).find(url)
+    except OSError as error:
+        raise ArchiveDamaged("{path} cannot be read. Verify the archive.", path=capture.index) from error

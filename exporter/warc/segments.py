@@ -112,7 +112,7 @@ class SegmentWriter:
                 os.fsync(self._file.fileno())
         return self.mark
 
-    def duplicate(self) -> tuple[int, Mark] | None:
+    def duplicate(self) -> tuple[int, SegmentMark] | None:
         """Return a second descriptor of the segment, for a thread that makes it durable, and the mark at its end."""
         if self._file is None:
             return None

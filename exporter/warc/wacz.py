@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Self
 from exporter import __version__, lossless_json
 from exporter.archive.captures import Capture, stated_sums
 from exporter.errors import ArchiveDamaged
-from exporter.warc.cdxj import Index, IndexLine
+from exporter.warc.cdxj import CaptureIndex, IndexLine
 from exporter.warc.signature import Signer
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Collection:
 
     def _in_order(self) -> Iterator[tuple[Capture, IndexLine]]:
         def of(capture: Capture) -> Iterator[tuple[Capture, IndexLine]]:
-            return ((capture, line) for line in Index(capture.index))
+            return ((capture, line) for line in CaptureIndex(capture.index))
 
         return heapq.merge(*map(of, self.captures), key=lambda each: (each[1].key, each[1].timestamp))
 
@@ -169,7 +169,7 @@ class Collection:
         for capture in self.captures:
             starts: dict[str, list[int]] = {}
             gone: dict[str, set[int]] = {}
-            for line in Index(capture.index):
+            for line in CaptureIndex(capture.index):
                 if line.filename in files:
                     starts.setdefault(line.filename, []).append(line.offset)
                     if line in self.withheld:

@@ -1,0 +1,179 @@
+"""ReplayWeb.page shows the captured posts as the blog showed them, at their old addresses, and asks nobody else."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from PIL import Image, ImageChops
+
+from tests.archive.builder import Built
+from tests.site.browser.replaying import COLLECTION, Player, player
+from tests.site.browser.test_serve import opened
+from tests.support.captured import captured
+from tests.support.captured_demo import CapturedDemo, demo_as_it_is_now
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Frame, Page
+
+    from tests.site.browser.trap import Trap
+
+pytestmark = pytest.mark.browser
+HIDDEN = {84}
+"""The demo's entry of an impossible day is public on the blog, but exports take it for private."""
+UNCAPTURED = 90
+_STATE = """async () => {
+    for (const picture of document.images) picture.scrollIntoView();
+    const loaded = () => [...document.images].every(each => each.complete && !each.dataset.src);
+    for (let turn = 0; turn < 100 && !loaded(); turn++) await new Promise(done => setTimeout(done, 20));
+    await document.fonts.ready;
+    scrollTo(0, 0);
+    const style = (part) => getComputedStyle(document.querySelector(part));
+    return {
+        text: document.body.innerText,
+        title: document.title,
+        pictures: [...document.images].map(each => [each.naturalWidth, each.naturalHeight]),
+        fonts: [...document.fonts].map(each => [each.family, each.status]),
+        mark: document.querySelector(".mark").getBoundingClientRect().width,
+        colours: [style("#entry").backgroundColor, style("#entry").borderLeftColor, style("#side").color],
+        background: style("body").backgroundImage.replace(/.*mp_\\//, 'url("'),
+    };
+}"""
+
+
+@dataclass
+class Replayed:
+    """The demo's WACZ file, and how each post looked on the running blog in the same browser."""
+
+    demo: CapturedDemo
+    file: Path
+    live: dict[int, Any]
+    pixels: dict[int, bytes]
+
+
+def _key(path: Path) -> Path:
+    key = ec.generate_private_key(ec.SECP384R1())
+    path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return path
+
+
+@pytest.fixture(scope="module")
+def _packed(demo: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CapturedDemo]:
+    root = tmp_path_factory.mktemp("replay") / "demo"
+    shutil.copytree(demo.root, root)
+    blog = demo_as_it_is_now(mixed=True)
+    with blog.serving_in_thread() as origin:
+        captured(root, origin, leave={f"/Entry/{UNCAPTURED}/"})
+        yield CapturedDemo(root, blog, origin)
+
+
+@pytest.fixture(scope="module")
+def replayed(_packed: CapturedDemo, chromium: Browser, _witness: Trap) -> Replayed:
+    folder = _packed.root.parent
+    _packed.export(folder / "demo.wacz", rendered=True, key=_key(folder / "key.pem"))
+    context = opened(chromium, _witness, viewport={"width": 1000, "height": 1200})
+    page = context.new_page()
+    live, pixels = {}, {}
+    for number in sorted(set(_packed.blog.posts) - HIDDEN):
+        page.goto(_packed.blog.address(number))
+        live[number] = page.evaluate(_STATE)
+        pixels[number] = page.locator("body").screenshot()
+    context.close()
+    return Replayed(_packed, folder / "demo.wacz", live, pixels)
+
+
+def player_frame(page: Page, part: str) -> Frame:
+    """Return the frame of the player whose address has a part."""
+    for _ in range(1200):
+        found = [frame for frame in page.frames if part in frame.url]
+        if found:
+            return found[-1]
+        page.wait_for_timeout(50)
+    raise AssertionError([frame.url for frame in page.frames])
+
+
+def foreign(trap: Trap) -> list[str]:
+    """Return the requests that left this machine, without those that Chromium makes for itself."""
+    return [line for line in trap.asked if not any(host in line for host in ("google.com", "googleapis.com"))]
+
+
+@pytest.fixture
+def page(chromium: Browser, trap: Trap) -> Iterator[Page]:
+    context = opened(chromium, trap, viewport={"width": 1000, "height": 1200})
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def playing(replayed: Replayed) -> Iterator[Player]:
+    with player(replayed.file) as found:
+        yield found
+
+
+def test_every_post_looks_as_it_did(replayed: Replayed, playing: Player, page: Page, trap: Trap) -> None:
+    blog = replayed.demo.blog
+    asked = blog.server.asked.total()
+    page.goto(playing.opened(blog.address(3)))
+    frame = player_frame(page, "mp_/")
+    frame.wait_for_load_state()
+    different = {}
+    for number, live in replayed.live.items():
+        if number == UNCAPTURED:
+            continue
+        answer = frame.goto(playing.replayed(blog.address(number)))
+        assert answer is not None
+        assert answer.status == 200, number
+        shown = frame.evaluate(_STATE)
+        for name, value in live.items():
+            if shown[name] != value:
+                different[number, name] = (value, shown[name])
+    assert different == {}
+    assert len(replayed.live) > 50
+    assert blog.server.asked.total() == asked
+    assert foreign(trap) == []
+
+
+@pytest.mark.parametrize("number", [3, 12, 60])
+def test_the_pixels_are_the_same(replayed: Replayed, playing: Player, page: Page, number: int, tmp_path: Path) -> None:
+    page.goto(playing.opened(replayed.demo.blog.address(number)))
+    frame = player_frame(page, "mp_/")
+    frame.wait_for_load_state()
+    frame.evaluate(_STATE)
+    page.wait_for_load_state("networkidle")
+    (tmp_path / "replayed.png").write_bytes(frame.locator("body").screenshot())
+    (tmp_path / "live.png").write_bytes(replayed.pixels[number])
+    size = 0, 0, 800, 900  # more is outside of the player's window
+    shown, live = (Image.open(tmp_path / name).convert("RGB").crop(size) for name in ("replayed.png", "live.png"))
+    assert ImageChops.difference(shown, live).getbbox() is None
+
+
+def test_the_player_lists_the_posts_and_trusts_the_signature(replayed: Replayed, playing: Player, page: Page) -> None:
+    page.goto(playing.opened())
+    frame = player_frame(page, "/replay/?source")
+    frame.get_by_text("朝の海").first.wait_for(timeout=60_000)
+    found = frame.evaluate(f"fetch('/replay/w/api/c/{COLLECTION}?all=1').then(answer => answer.json())")
+    titles = {each["title"] for each in found["pages"]}
+    assert {"はじめまして", "朝の海"} <= titles
+    assert len(found["pages"]) == len(replayed.live)
+    verified = found["verify"]
+    assert verified["numInvalid"] == 0
+    assert verified["publicKey"]
+
+
+def test_a_rendered_page_says_what_it_is(replayed: Replayed, playing: Player, page: Page) -> None:
+    url = f"https://rendered.blog-exporter.invalid/shiodamari.blog.example.jp/{UNCAPTURED}.html"
+    page.goto(playing.opened(url))
+    frame = player_frame(page, "mp_/")
+    frame.wait_for_load_state()
+    text = frame.locator("body").inner_text()
+    assert "blog-exporter" in text
+    assert replayed.demo.blog.posts[UNCAPTURED].title in text
+    answer = frame.goto(playing.replayed(replayed.demo.blog.address(UNCAPTURED)))
+    assert answer is not None
+    assert answer.status == 404
