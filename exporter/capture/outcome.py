@@ -33,6 +33,7 @@ class CaptureSettings:
         max_time: the seconds after which the capture ends; ``None`` for no limit.
         max_bytes: of an answer's body; a longer one is cut.
         allow_private: whether files at private addresses are asked.
+        trusts_home: whether the home page may be at a private address, because the user named it.
         skipped_hosts: hosts whose files are left out.
         user_agent: as sent.
         operator: who makes the capture, for ``warcinfo``; may be empty.
@@ -54,6 +55,7 @@ class CaptureSettings:
     max_time: float | None = None
     max_bytes: int = 100_000_000
     allow_private: bool = False
+    trusts_home: bool = True
     skipped_hosts: frozenset[str] = frozenset()
     user_agent: str = USER_AGENT
     operator: str = ""

@@ -234,6 +234,15 @@ class Engine:
         self._throttles.restrict(origin, concurrency, rate)
         self._longest_pauses[origin] = max(longest_pause, self._longest_pauses.get(origin, 0.0))
 
+    def share(self, origin: str, budget: str) -> None:
+        """Count requests to a host as requests to another one, from now on: both share limits and pauses.
+
+        Args:
+            origin: the host, such as that of a blog's pages.
+            budget: the origin of the service that serves both, or any name that its hosts share.
+        """
+        self._throttles.share(origin, budget)
+
     async def page(
         self, address: str, *, timeouts: Timeouts = _SERVICE_TIMEOUTS, max_body: int = 8 * _MIB
     ) -> PublicPage:

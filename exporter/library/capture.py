@@ -59,6 +59,7 @@ def capture(
     engine: Engine,
     *,
     dry_run: bool = False,
+    trusts_home: bool = True,
     clock: Clock | None = None,
     on_retry: Callable[[RetryEvent], None] = lambda _: None,
 ) -> PageCapture:
@@ -70,6 +71,7 @@ def capture(
         settings: the limits, and where the blog is.
         engine: sends the requests. With the engine of a backup, both share the limits of each host.
         dry_run: only read robots.txt, the home page, sitemaps and feeds; write nothing.
+        trusts_home: whether the home page may be at a private address; false if a stranger may have named it.
         clock: the time of the records.
         on_retry: called when a retry was scheduled.
 
@@ -90,6 +92,7 @@ def capture(
         max_time=None if settings.capture_max_time is None else settings.capture_max_time.total_seconds(),
         max_bytes=settings.max_asset_size,
         allow_private=settings.allow_private_network,
+        trusts_home=trusts_home,
         skipped_hosts=settings.skip_asset_hosts,
         user_agent=user_agent_of(settings.user_agent, settings.operator),
         operator=settings.operator or "",
