@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,19 +13,26 @@ class PageServer:
     """Serves the pages in ``pages``, which may change: text by path; a path that ends in ``.css`` is a style sheet.
 
     Attributes:
-        asked: the ``User-Agent`` of each request, with its path.
+        asked: the path and the ``User-Agent`` of each request.
+        delay: seconds before each answer.
+        spans: when each request was answered, from and to.
     """
 
     def __init__(self, pages: Mapping[str, str]) -> None:
         self.pages = dict(pages)
         self.asked: list[tuple[str, str]] = []
+        self.delay = 0.0
+        self.spans: list[tuple[float, float]] = []
         server = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
+                begun = time.monotonic()
                 server.asked.append((self.path, self.headers.get("User-Agent", "")))
+                time.sleep(server.delay)
+                server.spans.append((begun, time.monotonic()))
                 text = server.pages.get(self.path)
                 data = (text or "not found").replace("ORIGIN", server.origin).encode()
                 self.send_response(200 if text is not None else 404)
