@@ -72,4 +72,14 @@ class LimitReached:
     reason: str
 
 
-CaptureEvent = CaptureStarted | CaptureResumed | HomeMoved | AddressCaptured | AddressFailed | LimitReached
+@dataclass(frozen=True, slots=True)
+class AssetsCompleted:
+    """The archive lacked the files at these addresses, and a capture has them; ``version`` has their records."""
+
+    addresses: tuple[str, ...]
+    version: int
+
+
+CaptureEvent = (
+    CaptureStarted | CaptureResumed | HomeMoved | AddressCaptured | AddressFailed | LimitReached | AssetsCompleted
+)

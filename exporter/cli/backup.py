@@ -423,8 +423,9 @@ def _join_pages(outcome: Outcome, pages: CaptureOutcome | BlogExporterError) -> 
             RecordProblem("capture", each["url"] or None, restored_from(each, "reason")) for each in pages.problems
         ]
     outcome.problems = [*outcome.problems, *problems]
-    codes = (outcome.exit_code, pages.exit_code)
-    outcome.exit_code = min(codes, key=lambda code: ORDER.index(code) if code in ORDER else -1)
+    # The backup is saved, so a capture that failed makes it incomplete and not failed.
+    code = pages.exit_code if pages.exit_code in SAVED else Incomplete.exit_code
+    outcome.exit_code = min(outcome.exit_code, code, key=ORDER.index)
 
 
 def _pages_document(pages: CaptureOutcome | BlogExporterError) -> dict[str, Any]:

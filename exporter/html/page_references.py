@@ -71,13 +71,13 @@ _RAW: Final = {
 }
 """Elements whose content is text, and the end of each. A frame's content was for browsers without frames."""
 
-_LAZY: Final = (
+LAZY: Final = (
     "data-src", "data-original", "data-lazy-src", "data-lazy", "data-echo", "data-url", "data-image", "data-hires",
     "data-large_image", "data-full-src", "data-poster",
 )  # fmt: skip
 """Attributes from which the usual scripts take the address of a picture when it comes into view."""
-_LAZY_SETS: Final = ("data-srcset", "data-lazy-srcset", "data-original-set")
-_LAZY_BACKGROUNDS: Final = ("data-bg", "data-background", "data-background-image", "data-lazy-background")
+LAZY_SETS: Final = ("data-srcset", "data-lazy-srcset", "data-original-set")
+LAZY_BACKGROUNDS: Final = ("data-bg", "data-background", "data-background-image", "data-lazy-background")
 _PICTURES: Final = ("src", "lowsrc", "dynsrc")
 _PARTS: Final[dict[str, tuple[str, ...]]] = {
     "img": _PICTURES,
@@ -100,8 +100,8 @@ _PARTS: Final[dict[str, tuple[str, ...]]] = {
     "td": ("background",),
     "th": ("background",),
 }
-_WITH_LAZY: Final = frozenset({"img", "source", "video", "audio", "iframe", "embed"})
-_WITH_SETS: Final = frozenset({"img", "source"})
+WITH_LAZY: Final = frozenset({"img", "source", "video", "audio", "iframe", "embed"})
+WITH_SETS: Final = frozenset({"img", "source"})
 _PARAMETERS: Final = frozenset({"filename", "movie", "src", "url"})
 _PART_RELS: Final = frozenset(
     {"icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon", "fluid-icon"}
@@ -118,7 +118,7 @@ _META_PICTURES: Final = frozenset(
     | {"msapplication-tileimage", "msapplication-square70x70logo", "msapplication-square150x150logo"}
     | {"msapplication-square310x310logo", "msapplication-wide310x150logo"}
 )
-_REFRESH: Final = re.compile(r"\s*[0-9.]*\s*[;,]?\s*(?:url\s*=\s*)?(['\"]?)(.*)", re.IGNORECASE | re.DOTALL)
+REFRESH: Final = re.compile(r"\s*[0-9.]*\s*[;,]?\s*(?:url\s*=\s*)?(['\"]?)(.*)", re.IGNORECASE | re.DOTALL)
 _WORTH: Final = re.compile(r"src|href|style|background|poster|data|content|value", re.IGNORECASE)
 
 _ADDRESS: Final = re.compile(r"(?=[^/]*+/|.*\.[0-9a-zA-Z]{3,4}\Z)[^\s<>{}\"'\[]++")
@@ -206,31 +206,34 @@ def _references(name: str, attributes: Attributes, text: str) -> Iterator[tuple[
     for attribute in _PARTS.get(name, ()):
         if attribute in attributes:
             yield attributes[attribute], Role.PART
-    if name in _WITH_SETS and "srcset" in attributes:
+    if name in WITH_SETS and "srcset" in attributes:
         yield from ((each, Role.PART) for each in candidates(attributes["srcset"]))
     yield from _lazy(name, attributes)
-    yield from _of_style(attributes.get("style", ""))
+    if "style" in attributes:
+        yield from _of_style(attributes["style"])
     if name == "style":
         yield from _of_style(text)
 
 
 def _lazy(name: str, attributes: Attributes) -> Iterator[tuple[str, Role]]:
-    if name in _WITH_LAZY:
+    if not any(attribute.startswith("data-") for attribute in attributes):
+        return
+    if name in WITH_LAZY:
         role = Role.FRAME if name == "iframe" else Role.PART
-        for attribute in _LAZY:
-            if attribute in attributes and _is_like_an_address(attributes[attribute]):
+        for attribute in LAZY:
+            if attribute in attributes and is_like_an_address(attributes[attribute]):
                 yield attributes[attribute], role
-        for attribute in _LAZY_SETS:
+        for attribute in LAZY_SETS:
             yield from ((each, Role.PART) for each in candidates(attributes.get(attribute, "")))
-    for attribute in _LAZY_BACKGROUNDS:
+    for attribute in LAZY_BACKGROUNDS:
         value = attributes.get(attribute, "")
         if "url(" in value.lower():
             yield from _of_style(value)
-        elif _is_like_an_address(value):
+        elif is_like_an_address(value):
             yield value, Role.PART
 
 
-def _is_like_an_address(text: str) -> bool:
+def is_like_an_address(text: str) -> bool:
     """Return whether the value of an attribute that has other uses too can be an address."""
     return _ADDRESS.fullmatch(text) is not None
 
@@ -253,10 +256,10 @@ def _of_meta(attributes: Attributes) -> Iterator[tuple[str, Role]]:
     content = attributes.get("content", "")
     names = {attributes.get(each, "").strip().lower() for each in ("property", "name", "itemprop")}
     if attributes.get("http-equiv", "").strip().lower() == "refresh":
-        found = _REFRESH.fullmatch(content)
+        found = REFRESH.fullmatch(content)
         if found is not None and found[2]:
             yield found[2].partition(found[1])[0] if found[1] else found[2], Role.LINK
-    elif names & _META_PICTURES and _is_like_an_address(content):
+    elif names & _META_PICTURES and is_like_an_address(content):
         yield content, Role.PART
 
 

@@ -20,11 +20,12 @@ from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import is_archive
 from exporter.archive.state import State
-from exporter.capture.events import CaptureEvent
+from exporter.capture.events import AssetsCompleted, CaptureEvent
 from exporter.capture.outcome import CaptureOutcome, CaptureSettings
 from exporter.capture.run import CaptureRun
 from exporter.clock import Clock, SystemClock
-from exporter.errors import ArchiveLocked, BlogExporterError, UsageError
+from exporter.crawl.tasks import finish_in_thread
+from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError, UsageError
 from exporter.export.own_links import infer_entry_url
 from exporter.html.links import AddressPattern, absolute, host_of
 from exporter.html.web_address import parsed
@@ -32,8 +33,10 @@ from exporter.http.deadline import Timeouts
 from exporter.http.engine import Engine
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.http.user_agent import user_agent_of
+from exporter.library.captured_assets import CompletedAssets, complete_assets
+from exporter.library.views import present_views, refresh_latest
 from exporter.model.kinds import Kind
-from exporter.model.records import Audience
+from exporter.model.records import Audience, Raw
 from exporter.service.interface import Records
 from exporter.service.public_site.paths import site_paths
 from exporter.service.public_site.source import PublicSite
@@ -115,7 +118,7 @@ def capture(
     run = CaptureRun(
         archive, engine, how, clock or SystemClock(), lambda: list(entry_addresses(archive, settings)), service
     )
-    return PageCapture(run, settings.wait_lock.total_seconds())
+    return PageCapture(run, settings.wait_lock.total_seconds(), settings)
 
 
 def _own(settings: Settings, name: str) -> Any:
@@ -186,7 +189,7 @@ def entry_addresses(archive: Path, settings: Settings) -> Iterator[str]:
         return
     service = service_of(settings, reader.info.service)
     with contextlib.closing(reader.state()) as state:
-        build = _builder(state, service, settings)
+        build = address_builder(state, service, settings)
         for entry_id, raw in state.scan(Kind.ENTRIES):
             post = service.post(raw)
             if post.private is True or post.audience not in {None, Audience.PUBLIC}:
@@ -197,8 +200,8 @@ def entry_addresses(archive: Path, settings: Settings) -> Iterator[str]:
                 yield url
 
 
-def _builder(state: State, service: Records, settings: Settings) -> Callable[[str, dict[str, Any]], str | None]:
-    """Return what builds the address of an entry that does not state it."""
+def address_builder(state: State, service: Records, settings: Settings) -> Callable[[str, Raw], str | None]:
+    """Return what builds the address of an entry that does not state it, from its id and record."""
     if settings.entry_url is not None:
         pattern = AddressPattern(settings.entry_url, "entry_url")
         return lambda _, raw: pattern.fill(raw)
@@ -223,10 +226,12 @@ class PageCapture:
     Attributes:
         run: the run, whose archive is locked meanwhile.
         wait: how long to wait for the lock, in seconds.
+        settings: those of the blog.
     """
 
     run: CaptureRun
     wait: float
+    settings: Settings
 
     def __post_init__(self) -> None:
         self._stopping = asyncio.Event()
@@ -259,9 +264,29 @@ class PageCapture:
                 yield event
 
     async def _locked_run(self) -> AsyncGenerator[CaptureEvent, None]:
-        async with self._locked(), aclosing(self.run.events()) as events:
-            async for event in events:
-                yield event
+        async with self._locked():
+            async with aclosing(self.run.events()) as events:
+                async for event in events:
+                    yield event
+            completed = await finish_in_thread(self._complete)
+            if completed.version is not None:
+                yield AssetsCompleted(completed.addresses, completed.version)
+
+    def _complete(self) -> CompletedAssets:
+        """Complete the archive's pictures from its captures, and let the site link to a new one.
+
+        Only the pages that gain a link or a picture are made again. A damaged archive is left to ``verify``.
+        """
+        if not Archive.exists(self.run.root):
+            return CompletedAssets()
+        with contextlib.suppress(ArchiveDamaged):
+            archive = Archive.open(self.run.root)
+            completed = complete_assets(archive, self.settings, self.run.clock)
+            if completed.version is not None or (self.outcome.capture is not None and archive.newest() is not None):
+                views = present_views(self.settings, self.run.root)
+                refresh_latest(archive, views, segments=completed.segments)
+            return completed
+        return CompletedAssets()
 
     @asynccontextmanager
     async def _locked(self) -> AsyncIterator[None]:

@@ -288,6 +288,8 @@ class WaczWriter:
             "created": facts.created,
             "modified": facts.created,
             "software": SOFTWARE,
+            # ReplayWeb.page shows the title and the description that are here.
+            "metadata": {"title": facts.title, "desc": facts.description},
         }
         if facts.main_page is not None:
             main = lossless_json.loads(facts.main_page.encode())
