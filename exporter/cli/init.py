@@ -473,7 +473,7 @@ def add_blog(path: Path, name: str, values: Mapping[str, str]) -> None:
     """
     place = path.resolve()  # some users link to a file elsewhere
     with atomic.translated(path):
-        before = place.read_bytes() if place.exists() else _head()
+        before = place.read_bytes() if place.exists() else settings_head()
         table = _table(name, values)
         after = before + (b"" if before.endswith(b"\n") else b"\n") + table.encode()
         try:
@@ -504,7 +504,8 @@ def _table(name: str, values: Mapping[str, str]) -> str:
     return "\n" + "\n".join(lines) + "\n"
 
 
-def _head() -> bytes:
+def settings_head() -> bytes:
+    """Return the comment at the top of a new settings file."""
     lines = (
         message("Settings of blog-exporter. The lines above the tables apply to all blogs."),
         message(

@@ -1,7 +1,8 @@
 """The files that a page needs to look as it does, and the pages that it links to. Pure.
 
 The page is read as a tokenizer reads it (HTML Standard, section 13.2.5), without building a tree. That takes linear
-time for any input, and it also finds the files inside ``noscript``. The content of scripts is never searched for addresses, because a guessed address would be a request for something that the page does not name.
+time for any input, and it also finds the files inside ``noscript``. The content of scripts is never searched for
+addresses, because a guessed address would be a request for something that the page does not name.
 """
 
 from __future__ import annotations
