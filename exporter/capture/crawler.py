@@ -17,6 +17,7 @@ from yarl import URL
 from exporter.archive import atomic
 from exporter.capture.events import AddressCaptured, AddressFailed, CaptureEvent, HomeMoved, LimitReached
 from exporter.capture.frontier import Address, AddressState, Finished, FoundAs
+from exporter.capture.outcome import EntryAddress
 from exporter.capture.recording import Answer, NotStored, conditions
 from exporter.capture.scope import AddressKind, CaptureScope, LeftOut, WantedAddress
 from exporter.capture.work import sync_descriptor
@@ -61,7 +62,7 @@ class Crawler:
         engine: limits them.
         settings: those of the capture.
         clock: measures the time.
-        permalinks: returns the addresses of the archive's public entries; called in a thread.
+        permalinks: returns the addresses of the archive's entries; called in a thread.
         emit: is called with events.
         answered: is called when the home page was answered.
         scope: decides about addresses; it follows a home page that has moved.
@@ -73,7 +74,7 @@ class Crawler:
     engine: Engine
     settings: CaptureSettings
     clock: Clock
-    permalinks: Callable[[], Iterable[str]]
+    permalinks: Callable[[], Iterable[EntryAddress]]
     emit: Callable[[CaptureEvent], None]
     answered: Callable[[], None]
 
@@ -103,6 +104,12 @@ class Crawler:
                 for url in seeds:
                     await self._ask_now(url, AddressKind.PAGE, FoundAs.LINK)
             return
+        await self._ask_all(begun)
+        if not self.limits and await self._add_doubtful():
+            await self._ask_all(begun)
+
+    async def _ask_all(self, begun: float) -> None:
+        """Ask until no address is left."""
         async with task_group() as group:
             ticker = group.create_task(self._tick(begun))
             workers = [
@@ -196,7 +203,7 @@ class Crawler:
         if frontier.meta("seeded") is None:
             entries = await finish_in_thread(lambda: list(self.permalinks()))
             with frontier.transaction():
-                for url in entries:
+                for url in (each.url for each in entries if each.is_public):
                     self._add_entry(url)
                 self._add_maps()
                 frontier.set_meta(seeded="yes")
@@ -205,17 +212,22 @@ class Crawler:
                 self.scope.count(url)
         self._pages_asked = frontier.asked(AddressKind.PAGE)
 
-    def _add_entry(self, url: str) -> None:
-        """Add the permalink of an entry. Only robots.txt can leave it out."""
+    def _add_entry(self, url: str, found: FoundAs = FoundAs.ENTRY) -> bool:
+        """Add the permalink of an entry, and return whether it is new. Only robots.txt can leave it out."""
         place = parsed(url)
         if place is None:
-            return
+            return False
         spelled = self.scope.own(url) or str(place)
         if self._permits(spelled):
-            own = self.scope.is_own_host(spelled)
-            self._frontier.add(spelled, AddressKind.PAGE, own=own, found=FoundAs.ENTRY)
-        else:
-            self._frontier.leave_out(spelled, LeftOut.ROBOTS, AddressKind.PAGE, found=FoundAs.ENTRY)
+            return self._frontier.add(spelled, AddressKind.PAGE, own=self.scope.is_own_host(spelled), found=found)
+        self._frontier.leave_out(spelled, LeftOut.ROBOTS, AddressKind.PAGE, found=found)
+        return False
+
+    async def _add_doubtful(self) -> bool:
+        """Add the permalinks of entries that may be private and that no page names; return whether there are any."""
+        entries = await finish_in_thread(lambda: list(self.permalinks()))
+        with self._frontier.transaction():
+            return sum(self._add_entry(each.url, FoundAs.DOUBT) for each in entries if not each.is_public) > 0
 
     def _add_maps(self) -> None:
         """Add the sitemaps that robots.txt states, or else those that the blog's service has."""

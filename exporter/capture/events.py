@@ -16,6 +16,8 @@ class Effect(StrEnum):
     WRITTEN = auto()
     REVISIT = auto()
     """Only its head was written, because the archive has the same payload at another address or from before."""
+    NOT_SHOWN = auto()
+    """Nothing was written, because only the archive names this address, and its entry may be private."""
     UNCHANGED = auto()
     """Nothing was written, because the newest record of this address is the same."""
 

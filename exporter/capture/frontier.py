@@ -89,6 +89,8 @@ class FoundAs(IntEnum):
     """It is the home page, or the blog states it in robots.txt."""
     GUESS = 3
     """Blogs usually have it; nothing is missing if this one does not."""
+    DOUBT = 4
+    """It is the permalink of an entry that may be private. Only a page that is shown is recorded."""
 
 
 class Address(NamedTuple):
@@ -481,7 +483,7 @@ class Frontier:
 
     def count_named(self, state: AddressState) -> int:
         """Return the number of addresses that :meth:`named` yields."""
-        return self._number("SELECT count(*) FROM address WHERE state = ? AND origin != 3", int(state))
+        return self._number("SELECT count(*) FROM address WHERE state = ? AND origin < 3", int(state))
 
     def reason_of(self, url: str) -> str:
         """Return the reason that is noted for an address, or an empty text."""
@@ -493,9 +495,9 @@ class Frontier:
         return self._number("SELECT count(*) FROM address WHERE state IN (2, 3, 4) AND kind = ?", _KINDS.index(kind))
 
     def named(self, state: AddressState, most: int = -1) -> Iterator[NamedAddress]:
-        """Yield the addresses in a state with their reasons, pages first; guesses that do not exist are no loss."""
+        """Yield the addresses in a state with their reasons, pages first, without guesses and doubtful ones."""
         rows = self._database.execute(
-            "SELECT url, kind, reason, answered FROM address WHERE state = ? AND origin != 3 ORDER BY kind, id LIMIT ?",
+            "SELECT url, kind, reason, answered FROM address WHERE state = ? AND origin < 3 ORDER BY kind, id LIMIT ?",
             (int(state), most),
         )
         for url, kind, reason, status in rows:
@@ -516,9 +518,15 @@ class Frontier:
         for url, kind, reason, status in rows:
             yield NamedAddress(url, _KINDS[kind], _restored(reason), status)
 
+    def unanswered_doubts(self) -> int:
+        """Return the number of entries that may be private and have no answer for now."""
+        return self._number("SELECT count(*) FROM address WHERE state = 4 AND origin = 4")
+
     def refused(self) -> int:
         """Return the number of pages that the server does not show to the public."""
-        return self._number("SELECT count(*) FROM address WHERE kind = 0 AND state = 3 AND answered IN (401, 403)")
+        return self._number(
+            "SELECT count(*) FROM address WHERE kind = 0 AND state = 3 AND origin < 3 AND answered IN (401, 403)"
+        )
 
     def cut_back(self, last: IndexLine | None) -> None:
         """Ask everything again whose records come after a record, because a power cut lost them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from exporter.errors import Incomplete
 from exporter.http.deadline import Timeouts
@@ -16,6 +16,13 @@ from exporter.message import message, message_n, stored_as
 
 MAX_NAMED: Final = 1_000
 """Addresses that the documents of a capture name for each reason; the others are counted."""
+
+
+class EntryAddress(NamedTuple):
+    """The permalink of an entry, and whether its record says that it is public."""
+
+    url: str
+    is_public: bool = True
 
 
 @dataclass(frozen=True, slots=True)

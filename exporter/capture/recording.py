@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.capture.content import MAX_CONTENT_BYTES, ContentReferences, is_read, read_references
 from exporter.capture.events import Effect
-from exporter.capture.frontier import Finished
+from exporter.capture.frontier import Finished, FoundAs
 from exporter.errors import ArchiveDamaged, BadBody, BodyTooLarge
 from exporter.http.wire import Cut, WireExchange
 from exporter.message import message, said
@@ -88,6 +88,8 @@ class CaptureRecorder:
             result.etag, result.modified = address.etag, address.modified
             return Answer(_OK, Effect.UNCHANGED, facts.end, None, None, self._stored(address))
         location = head.get("location") if head.status in _REDIRECTS else None
+        if address.found is FoundAs.DOUBT and head.status != _OK:
+            return Answer(head.status, Effect.NOT_SHOWN, facts.end, None, facts.cut, ContentReferences())
         effect = self._write(exchange, facts, location, result)
         references = self._references(address.url, head, Payload(exchange.answer, head), facts.cut)
         return Answer(head.status, effect, facts.end, location, facts.cut, references)

@@ -71,5 +71,13 @@ def _problems(frontier: Frontier, limits: Iterable[str]) -> Iterator[dict[str, A
     for url in frontier.left_out_entries(LeftOut.ROBOTS):
         reason = message("robots.txt forbids this program the entry; if the blog is yours, set obey_robots to no")
         yield named(url, reason)
+    doubts = frontier.unanswered_doubts()
+    if doubts:
+        reason = message_n(
+            "{n:,} entry that may be private has no answer for now",
+            "{n:,} entries that may be private have no answer for now",
+            doubts,
+        )
+        yield named("", reason)
     for each in frontier.named(AddressState.FAILED, MAX_NAMED):
         yield named(each.url, each.reason)

@@ -19,7 +19,7 @@ from exporter.archive.reader import is_archive
 from exporter.capture.crawler import Crawler
 from exporter.capture.events import CaptureEvent, CaptureResumed, CaptureStarted
 from exporter.capture.frontier import AddressState
-from exporter.capture.outcome import CaptureOutcome, CaptureSettings
+from exporter.capture.outcome import CaptureOutcome, CaptureSettings, EntryAddress
 from exporter.capture.result import fill_in
 from exporter.capture.work import FOLDER, CaptureWork
 from exporter.clock import Clock, timestamp
@@ -42,7 +42,7 @@ class CaptureRun:
         engine: sends the requests; its budget is shared with other work on the same hosts.
         settings: those of the capture.
         clock: the time of the records.
-        permalinks: returns the addresses of the archive's public entries; called in a thread.
+        permalinks: returns the addresses of the archive's entries; called in a thread.
         service: the type of service that ``archive.json`` names if the capture begins an archive.
         outcome: the result, complete when :meth:`events` has ended.
         statistics: counts the requests so far.
@@ -52,7 +52,7 @@ class CaptureRun:
     engine: Engine
     settings: CaptureSettings
     clock: Clock
-    permalinks: Callable[[], Iterable[str]] = tuple
+    permalinks: Callable[[], Iterable[EntryAddress]] = tuple
     service: str | None = None
     outcome: CaptureOutcome = field(init=False)
     statistics: Statistics = field(init=False)

@@ -51,7 +51,7 @@ def capture_limit_options(command: Command) -> Command:
 
         SOURCE is the blog's address, its ID at a known service, the folder of its archive, or the name of a blog in
         your settings file. The exchanges are kept as WARC 1.1 in captures/ of the archive. A later capture keeps only
-        what has changed. To resume an interrupted capture, run the command again."""
+        the changes. To resume an interrupted capture, run the command again."""
     ),
 )
 @click.argument("words", metavar="SOURCE")

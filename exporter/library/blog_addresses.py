@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from exporter.archive.archive import Archive
 from exporter.archive.state import State
+from exporter.capture.outcome import EntryAddress
 from exporter.errors import UsageError
 from exporter.export.own_links import infer_entry_url
 from exporter.html.links import AddressPattern, absolute, host_of
@@ -65,8 +66,8 @@ def home_of(archive: Path, blog_id: str, settings: Settings) -> str:
 def _named_origin(archive: Path, settings: Settings) -> str | None:
     """Return the scheme and host that most of the first entries' addresses have; ``None`` if they have none."""
     origins: Counter[str] = Counter()
-    for number, url in enumerate(entry_addresses(archive, settings)):
-        place = parsed(url)
+    for number, each in enumerate(entry_addresses(archive, settings)):
+        place = parsed(each.url)
         if place is not None:
             origins[f"{place.scheme}://{place.authority}"] += 1
         if number >= _SAMPLED_ENTRIES:
@@ -74,8 +75,10 @@ def _named_origin(archive: Path, settings: Settings) -> str | None:
     return origins.most_common(1)[0][0] if origins else None
 
 
-def entry_addresses(archive: Path, settings: Settings) -> Iterator[str]:
+def entry_addresses(archive: Path, settings: Settings) -> Iterator[EntryAddress]:
     """Yield the addresses of an archive's newest entries, without entries known to be private.
+
+    If a record does not say who may see the entry, the address is yielded as doubtful.
 
     The records state them, or a pattern builds them: the setting ``entry_url``, a known service's, or the one that the
     links between entries show.
@@ -92,10 +95,11 @@ def entry_addresses(archive: Path, settings: Settings) -> Iterator[str]:
             post = service.post(raw)
             if post.private is True or post.audience not in {None, Audience.PUBLIC}:
                 continue
+            is_public = post.private is False or post.audience is Audience.PUBLIC
             stated = absolute(post.permalink, f"https://{reader.info.blog_id}/") if post.permalink else None
             url = stated or build(entry_id, raw)
             if url is not None:
-                yield url
+                yield EntryAddress(url, is_public)
 
 
 def address_builder(state: State, service: Records, settings: Settings) -> Callable[[str, Raw], str | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import subprocess
 from itertools import chain
@@ -287,6 +288,34 @@ def test_permalinks_are_asked_whatever_their_form(tmp_path: Path) -> None:
 
     assert asyncio.run(run()).exit_code == 0
     assert {"/login/", "/?s=1"} <= set(site.asked)
+
+
+def test_an_entry_that_may_be_private_leaves_no_trace_unless_it_is_shown(tmp_path: Path) -> None:
+    site = Site(
+        {
+            "/": html('<a href="/linked">x</a>'),
+            "/linked": html("linked"),
+            "/shown": html("shown"),
+            "/hidden-title": Reply(403, b"no", HTML),
+            "/login-first": moved("/login"),
+        }
+    )
+    paths = ("/linked", "/shown", "/hidden-title", "/login-first", "/draft-title")
+
+    async def run() -> CaptureOutcome:
+        async with site.serving() as origin:
+            return await capture(tmp_path, origin, doubtful=lambda: [origin + path for path in paths])
+
+    outcome = asyncio.run(run())
+    assert outcome.exit_code == 0
+    assert all(site.asked[path] == 1 for path in paths)
+    found = {url.removeprefix(site.server.origin) for url in answers(tmp_path / "captures")}
+    assert {"/linked", "/shown"} <= found
+    for path in (tmp_path / "captures").rglob("*"):
+        data = (
+            b"" if path.is_dir() else gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        )
+        assert not any(secret in data for secret in (b"hidden-title", b"draft-title", b"login-first")), path
 
 
 def test_the_limit_of_pages_is_named(tmp_path: Path) -> None:
