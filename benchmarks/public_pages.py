@@ -1,7 +1,7 @@
 """A public blog in a separate process: pages of 30 KB with a style sheet, a script and pictures, for captures.
 
 ``python -m benchmarks.public_pages 2000`` prints its address and serves until its standard input ends. The home page
-links to lists, the lists link to the posts, and each post shows a picture of its own. Every address is also in the
+links to lists, the lists link to the posts, and each post shows its own picture. Every address is also in the
 sitemap. Server and content cost little: pages are filled templates, and nothing is read from a disk.
 """
 

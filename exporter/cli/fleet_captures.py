@@ -70,7 +70,7 @@ def outlinks(*, out: Output, root: Path, pool: WorkerPool, config: Path | None, 
 
 
 def _print_addresses(out: Output, about: dict[str, object], found: Iterable[Outlink]) -> int:
-    """Print the addresses as they are read, since a fleet has millions; return their number."""
+    """Print each address at once, since a fleet has millions; return their number."""
     from dataclasses import asdict
 
     from exporter import lossless_json

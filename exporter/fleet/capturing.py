@@ -1,7 +1,7 @@
 """Captures the public pages of blogs in this process, each by the same call as ``capture``, all with one engine.
 
-The blogs of a service are often hosts of their own, ``NAME.blog.example.jp``, behind the same machines. So the pages of
-all of them, and the service's API, count as one host: its limits and its pauses are for all together.
+A service often gives each blog a separate host, ``NAME.blog.example.jp``, on the same machines. So the pages of all its
+blogs, and its API, count as one host: they share its limits and its pauses.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def budget_of_pages(blog: DueBlog, settings: Settings) -> str:
     """Return the name that the blogs of a service share: its API's origin, the service's name, or the blog's host.
 
     Raises:
-        UsageError: the base URL is none.
+        UsageError: the base URL is invalid.
     """
     if settings.service != PublicSite.name and settings.base_url:
         return origin_of(check_base_url(settings.base_url))

@@ -16,7 +16,7 @@ from exporter.archive import atomic
 
 MAX_BYTES: Final = 32 * 1024 * 1024
 _OBJECT_BYTES: Final = 64
-"""The memory of a line beside its characters."""
+"""The memory of a line in addition to its characters."""
 _MERGED_FILES: Final = 64
 
 

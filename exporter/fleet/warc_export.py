@@ -58,7 +58,7 @@ class WarcExportOptions:
 def export_captures(root: Path, options: WarcExportOptions, pool: WorkerPool) -> Generator[ArchiveResult]:
     """Export the captures of all archives; yield the result for each, and write the index and the hashes at the end.
 
-    An interrupted export has no ``SHA256SUMS``. Running it again keeps the files that are there and finishes it.
+    An interrupted export has no ``SHA256SUMS``. Running it again keeps existing files and finishes it.
 
     Args:
         root: the fleet's folder.
@@ -145,7 +145,7 @@ def export_archive(archive: Archive, options: WarcExportOptions) -> Done:
     """Check the WARC files of an archive, put them into the target, and write its part of the index.
 
     Raises:
-        ArchiveDamaged: a file or an index is not as it was sealed. Nothing of the archive is listed then.
+        ArchiveDamaged: a file or an index has another hash than its capture states. Nothing of the archive is listed then.
     """
     chosen = [each for each in captures(archive.layout) if _is_chosen(each, options)]
     part = _part(options.target, archive.info.blog_id)
@@ -219,8 +219,8 @@ def _is_chosen(capture: Capture, options: WarcExportOptions) -> bool:
 def _named_apart(blog_id: str, capture: Capture) -> dict[str, str]:
     """Return a name for each WARC file of a capture that no other file of the fleet has.
 
-    A name that consists of the blog's whole ID, the time and a number is the file's own one. Any other name may occur
-    twice, because names hold only some characters of an ID. It gets a hash of the file's place.
+    If a name consists of the blog's whole ID, the time and a number, the file keeps it. Any other name may occur twice,
+    because names hold only some characters of an ID. It gets a hash of the file's place.
     """
     own = re.compile(rf"{re.escape(blog_id)}-[0-9]{{14}}-[0-9]{{5,}}\.warc\.gz")
     found = {}
@@ -269,7 +269,7 @@ def _is_copy(source: InnerPath, target: Path) -> bool:
 
 
 def _copied(source: InnerPath, target: Path) -> str:
-    """Copy a file with its time, and return the SHA-256 of what was copied."""
+    """Copy a file with its time, and return the SHA-256 of the copied bytes."""
     hashed = hashlib.sha256()
     with source.open("rb") as file, atomic.open_private(target, "xb") as made:
         while piece := file.read(_COPY_BYTES):
