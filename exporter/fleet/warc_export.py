@@ -145,7 +145,7 @@ def export_archive(archive: Archive, options: WarcExportOptions) -> Done:
     """Check the WARC files of an archive, put them into the target, and write its part of the index.
 
     Raises:
-        ArchiveDamaged: a file or an index has another hash than its capture states. Then nothing of the archive is listed.
+        ArchiveDamaged: a file or an index has another hash than its capture states. Nothing of the archive is listed.
     """
     chosen = [each for each in captures(archive.layout) if _is_chosen(each, options)]
     part = _part(options.target, archive.info.blog_id)
