@@ -9,8 +9,9 @@ from typing import Any, Final, NamedTuple
 
 from exporter.errors import Incomplete
 from exporter.http.deadline import Timeouts
-from exporter.http.engine import DOWNLOAD_POLICY, DOWNLOAD_TIMEOUTS, USER_AGENT
+from exporter.http.engine import DOWNLOAD_POLICY, DOWNLOAD_TIMEOUTS
 from exporter.http.retry import RetryEvent, RetryPolicy
+from exporter.http.user_agent import USER_AGENT
 from exporter.message import message, message_n, stored_as
 
 MAX_NAMED: Final = 1_000
@@ -39,6 +40,7 @@ class CaptureSettings:
         max_time: the seconds after which the capture ends; ``None`` for no limit.
         max_bytes: of an answer's body; a longer one is cut.
         allow_private: whether files at private addresses are asked.
+        trusts_home: whether the home page may be at a private address, because the user named it.
         skipped_hosts: hosts whose files are left out.
         user_agent: as sent.
         operator: the person or body behind the capture, for ``warcinfo``; may be empty.
@@ -60,6 +62,7 @@ class CaptureSettings:
     max_time: float | None = None
     max_bytes: int = 100_000_000
     allow_private: bool = False
+    trusts_home: bool = True
     skipped_hosts: frozenset[str] = frozenset()
     user_agent: str = USER_AGENT
     operator: str = ""

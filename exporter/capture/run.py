@@ -26,6 +26,7 @@ from exporter.clock import Clock, timestamp
 from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import BlogExporterError, Interrupted, NoMemory
 from exporter.http.address_guard import AddressGuard
+from exporter.http.transport import Statistics
 from exporter.message import said
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class CaptureRun:
         permalinks: returns the addresses of the archive's entries; called in a thread.
         service: the type of service that ``archive.json`` names if the capture begins an archive.
         outcome: the result, complete when :meth:`events` has ended.
+        statistics: counts the requests so far.
     """
 
     root: Path
@@ -53,6 +55,7 @@ class CaptureRun:
     permalinks: Callable[[], Iterable[EntryAddress]] = tuple
     service: str | None = None
     outcome: CaptureOutcome = field(init=False)
+    statistics: Statistics = field(init=False)
 
     def __post_init__(self) -> None:
         self._layout = Layout(self.root)
@@ -62,6 +65,7 @@ class CaptureRun:
         self._end: BlogExporterError | None = None
         self._concluding = False
         self.outcome = CaptureOutcome(timestamp(self.clock.now()), self.settings.home)
+        self.statistics = Statistics()
 
     def stop(self, error: BlogExporterError) -> None:
         """End the capture soon and keep its records; ``events`` then raises ``error``."""
@@ -140,6 +144,7 @@ class CaptureRun:
             if work.resumed_from is not None:
                 self._emit(CaptureResumed(work.resumed_from, work.frontier.count(AddressState.DONE)))
             capturer = self._capturer()
+            self.statistics = capturer.statistics
             crawler = Crawler(
                 work, capturer, self.engine, settings, self.clock, self.permalinks, self._emit, self._create
             )
@@ -160,7 +165,7 @@ class CaptureRun:
     def _capturer(self) -> Capturer:
         settings = self.settings
         return self.engine.capturer(
-            AddressGuard(allow_private=settings.allow_private, service=settings.home),
+            AddressGuard(allow_private=settings.allow_private, service=settings.home if settings.trusts_home else None),
             timeouts=settings.timeouts,
             max_bytes=settings.max_bytes,
             policy=settings.policy,

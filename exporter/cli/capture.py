@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exporter.cli.contact import with_contact
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import Command, setting_options, with_config
 from exporter.cli.output import OnLoss, Output
@@ -33,7 +34,7 @@ Examples:
 _SAVED = frozenset({0, Incomplete.exit_code})
 
 
-def _limit_options(command: Command) -> Command:
+def capture_limit_options(command: Command) -> Command:
     """Add an option for each limit. The settings have longer names, because lists also have a limit of pages."""
     for name in ("capture_max_time", "capture_max_size", "capture_max_pages"):
         setting, option = SETTINGS[name], option_name(name.removeprefix("capture_"))
@@ -60,7 +61,7 @@ def _limit_options(command: Command) -> Command:
     "retries", "give_up_after", "wait_lock", "page_rules", "obey_robots", "entry_url", "timezone", "skip_asset_hosts",
     "allow_private_network",
 )  # fmt: skip
-@_limit_options
+@capture_limit_options
 @click.option("--new", is_flag=True, help=message("Create a new archive in place of a missing one."))
 @click.option("--dry-run", is_flag=True, help=message("Only read robots.txt, home page, sitemaps and feeds."))
 @click.option("--no-remember", is_flag=True, help=message("Do not keep these options in the archive's settings.toml."))
@@ -83,15 +84,14 @@ def capture_command(
         raise UsageError("{path} is an export file, which has no pages. Name the blog's address.", path=words)
     if target.notice is not None:
         out.warn(target.notice)
+    settings = target.settings if dry_run else with_contact(out, target.settings, config)
     if not new:
         require_archive_if_known(target.root, target.label)
     begun = time.monotonic()
 
     async def run() -> CaptureOutcome:
         async with Engine() as engine:
-            return await captured(
-                target.root, target.blog_id, target.settings, engine, out, dry_run=dry_run, signals=signals
-            )
+            return await captured(target.root, target.blog_id, settings, engine, out, dry_run=dry_run, signals=signals)
 
     with catch_signals() as signals:
         outcome = asyncio.run(run())

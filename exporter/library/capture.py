@@ -24,8 +24,9 @@ from exporter.clock import Clock, SystemClock
 from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError
 from exporter.http.deadline import Timeouts
-from exporter.http.engine import USER_AGENT, Engine
+from exporter.http.engine import Engine
 from exporter.http.retry import RetryEvent, RetryPolicy
+from exporter.http.user_agent import user_agent_of
 from exporter.library.blog_addresses import entry_addresses, home_of
 from exporter.library.captured_assets import CompletedAssets, complete_assets
 from exporter.library.views import present_views, refresh_latest
@@ -50,6 +51,7 @@ def capture(
     engine: Engine,
     *,
     dry_run: bool = False,
+    trusts_home: bool = True,
     clock: Clock | None = None,
     on_retry: Callable[[RetryEvent], None] = lambda _: None,
 ) -> PageCapture:
@@ -61,6 +63,7 @@ def capture(
         settings: the limits, and the blog's addresses.
         engine: sends the requests. If it is the backup's engine, both share each host's limits.
         dry_run: only read robots.txt, the home page, sitemaps and feeds; write nothing.
+        trusts_home: whether the home page may be at a private address; false if a stranger may have named it.
         clock: the time of the records.
         on_retry: called when a retry was scheduled.
 
@@ -81,8 +84,9 @@ def capture(
         max_time=None if settings.capture_max_time is None else settings.capture_max_time.total_seconds(),
         max_bytes=settings.max_asset_size,
         allow_private=settings.allow_private_network,
+        trusts_home=trusts_home,
         skipped_hosts=settings.skip_asset_hosts,
-        user_agent=settings.user_agent or USER_AGENT,
+        user_agent=user_agent_of(settings.user_agent, settings.operator),
         operator=settings.operator or "",
         resume_max_age=settings.resume_max_age,
         longest_pause=settings.give_up_after.total_seconds(),
