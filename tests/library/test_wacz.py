@@ -289,3 +289,47 @@ def test_many_captures_are_merged_with_few_files_open(
     monkeypatch.setattr("exporter.warc.wacz.MAX_MERGED", 2)
     copied.export(tmp_path / "in-turns.wacz")
     assert (tmp_path / "at-once.wacz").read_bytes() == (tmp_path / "in-turns.wacz").read_bytes()
+
+
+class TestHostileCaptures:
+    """Captures from a stranger end in one clear error, and no file is left."""
+
+    def changed(self, copied: CapturedDemo, name: str, before: str, after: str) -> None:
+        path = captures(Archive.open(copied.root).layout)[1].folder / name
+        text = path.read_text("utf-8")
+        assert before in text
+        path.chmod(0o600)
+        path.write_text(text.replace(before, after, 1), "utf-8")
+
+    def refused(self, copied: CapturedDemo, words: str) -> None:
+        target = copied.root.parent / "demo.wacz"
+        with pytest.raises(ArchiveDamaged, match=words):
+            copied.export(target)
+        assert [path.name for path in target.parent.iterdir()] == ["demo"]
+
+    def test_an_index_that_names_no_file(self, copied: CapturedDemo) -> None:
+        self.changed(copied, "index.cdxj", '"filename":"TEST-', '"filename":"../TEST-')
+        self.refused(copied, "names a file that is missing")
+
+    def test_a_record_beyond_the_end(self, copied: CapturedDemo) -> None:
+        self.changed(copied, "index.cdxj", '"offset":"', '"offset":"999999')
+        self.refused(copied, "no whole record")
+
+    @pytest.mark.parametrize("line", ['{"url":"http://x/"}', '{"url":"http://x/","ts":5}', "[1]x", '["url"]'])
+    def test_a_list_of_pages_with_something_else(self, copied: CapturedDemo, line: str) -> None:
+        self.changed(copied, "pages.jsonl", "{", f"{line}\n{{")
+        self.refused(copied, "holds a line that is no page")
+
+    def test_a_link_in_place_of_a_segment(self, copied: CapturedDemo, tmp_path: Path) -> None:
+        path = captures(Archive.open(copied.root).layout)[1].segments()[0]
+        path.rename(tmp_path / "outside.warc.gz")
+        Path(path).symlink_to(tmp_path / "outside.warc.gz")
+        with pytest.raises(ArchiveDamaged, match="it is a link|is a link"):
+            copied.export(tmp_path / "demo.wacz")
+        assert not (tmp_path / "demo.wacz").exists()
+
+    def test_titles_and_times_of_pages_are_data(self, copied: CapturedDemo, tmp_path: Path) -> None:
+        self.changed(copied, "pages.jsonl", '"title":"', '"title":"<script>alert(1)</script>\\u001b[31m\\ud83d ')
+        copied.export(tmp_path / "demo.wacz")
+        titles = [each["title"] for each in pages(tmp_path / "demo.wacz", "extraPages")]
+        assert any("<script>" in title and "�" in title for title in titles)
