@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from exporter.warc.lookup import CapturedRecord, CaptureLookup, Replay
 
 MAX_PAGE_BYTES: Final = 20_000_000
-"""The most decoded bytes of a page or style sheet, in which addresses are changed."""
+"""The most decoded bytes in a page or style sheet whose addresses are changed."""
 MAX_DECODED_BYTES: Final = 200_000_000
 """The most bytes of any other content after decoding: a few kilobytes can decode to gigabytes."""
 _IN_MEMORY_BYTES: Final = 4_000_000
@@ -53,10 +53,10 @@ class Replayed(NamedTuple):
 
     Attributes:
         status: of the answer.
-        content_type: as the browser shall take it.
+        content_type: the type to send.
         content: its bytes; the caller must not close it.
         size: their number.
-        location: where a redirect leads inside the replay; empty for any other answer.
+        location: the target of a redirect inside the replay; empty for any other answer.
     """
 
     status: int
@@ -96,7 +96,7 @@ def replayed(
 
 
 def _redirect(head: Head, address: str) -> str:
-    """Return where a recorded redirect leads; empty if the record is none."""
+    """Return the target of a recorded redirect; empty for any other record."""
     if head.status not in {301, 302, 303, 307, 308}:
         return ""
     # A header of bytes above 0x7F is UTF-8 in practice; browsers read it so.
