@@ -34,7 +34,7 @@ from exporter.http.engine import USER_AGENT, Engine
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.library.views import present_views, refresh_latest
 from exporter.model.kinds import Kind
-from exporter.model.records import Audience
+from exporter.model.records import Audience, Raw
 from exporter.service.interface import Records
 from exporter.service.public_site.paths import site_paths
 from exporter.service.public_site.source import PublicSite
@@ -202,7 +202,7 @@ def entry_addresses(archive: Path, settings: Settings) -> Iterator[str]:
                 yield url
 
 
-def address_builder(state: State, service: Records, settings: Settings) -> Callable[[str, dict[str, Any]], str | None]:
+def address_builder(state: State, service: Records, settings: Settings) -> Callable[[str, Raw], str | None]:
     """Return what builds the address of an entry that does not state it, from its id and record."""
     if settings.entry_url is not None:
         pattern = AddressPattern(settings.entry_url, "entry_url")

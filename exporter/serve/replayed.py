@@ -137,9 +137,9 @@ def _write(replay: Replay, address: str, destination: str, place: Callable[[str]
         file.write(piece)
     if destination == "image" and not stated.startswith("image/"):
         stated = sniff(start) or stated
-    charset = _CHARSET.search(head.get("content-type"))
+    named = _CHARSET.search(head.get("content-type"))
     shown = stated or "application/octet-stream"
-    return f"{shown}; charset={charset[1]}" if charset is not None and shown.startswith("text/") else shown
+    return f"{shown}; charset={named[1]}" if named is not None and shown.startswith("text/") else shown
 
 
 def _beginning(replay: Replay, encoding: str) -> bytes:
