@@ -147,6 +147,7 @@ def _check_blog_id(value: Any, name: str) -> None:
 PREVIOUS: Final = "previous"
 MANIFEST_SHA256: Final = "manifest_sha256"
 CAPTURE_SHA256: Final = "capture_sha256"
+FROM_CAPTURE: Final = "from_capture"
 _WHOLE: Final = "it"
 """The name of a whole document in messages."""
 TEXT: Final = _check(lambda value: type(value) is str, message("text"))
@@ -190,6 +191,7 @@ _MANIFEST: Final = object_of(
         "pruned": object_of({**dict.fromkeys(("first", "last", "count"), _number(1)), "started_at": _TIME}),
         "healed": _list_of(object_of({"version": VERSION, "file": TEXT, "line": _number(), "id": _or_null(TEXT)})),
         "sources": _list_of(TEXT),
+        FROM_CAPTURE: VERSION,
     },
 )
 _RUN: Final = object_of(
@@ -205,11 +207,13 @@ _RUN: Final = object_of(
         PREVIOUS: DIGEST,
         MANIFEST_SHA256: DIGEST,
         CAPTURE_SHA256: DIGEST,
+        FROM_CAPTURE: VERSION,
     },
 )
 """A run that failed early has few of the optional members."""
 
 
+_CAPTURED: Final = object_of({"name": TEXT, "bytes": _number(), "sha256": DIGEST})
 _CAPTURE: Final = object_of(
     {
         "capture": VERSION,
@@ -225,7 +229,8 @@ _CAPTURE: Final = object_of(
         "counts": _objects_of(_number()),
         "complete": _FLAG,
         "problems": _list_of(object_of({"url": TEXT, "reason": TEXT})),
-        "segments": _list_of(object_of({"name": TEXT, "bytes": _number(), "sha256": DIGEST})),
+        "segments": _list_of(_CAPTURED),
+        "files": _list_of(_CAPTURED),
     },
     {"left_out": _objects_of(_number()), "removed": _list_of(TEXT)},
 )
@@ -387,6 +392,7 @@ class Manifest:
     pruned: dict[str, Any] | None = None
     healed: list[Any] | None = None
     sources: list[str] | None = None
+    from_capture: int | None = None
 
     def document(self) -> dict[str, Any]:
         """Return it as a JSON object."""

@@ -31,6 +31,7 @@ __all__ = ["append_run", "clean_leftovers", "commit", "create", "require_place"]
 _LEFTOVERS = (
     *(
         "new-version",
+        "new-capture",
         "latest.next",
         "latest.new",
         "latest.old",
@@ -59,6 +60,7 @@ class VersionDraft:
     lines: Mapping[Kind, Iterable[bytes]] = field(default_factory=dict)
     healed: list[Any] | None = None
     sources: list[str] | None = None
+    from_capture: int | None = None
 
 
 def require_place(root: Path, blog_id: str) -> None:
@@ -158,6 +160,7 @@ def commit(layout: Layout, draft: VersionDraft) -> Manifest:
             files=files,
             healed=draft.healed,
             sources=draft.sources,
+            from_capture=draft.from_capture,
         )
         write_manifest(folder, manifest.document(), file_sha256(layout.info))
         atomic.move_folder(folder, layout.version(number))

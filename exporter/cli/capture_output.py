@@ -1,4 +1,4 @@
-"""The display of a capture, alone or after a backup: progress, summary and the lines about what is missing."""
+"""Progress and summary for a capture, alone or after a backup."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.capture.events import (
     AddressCaptured,
     AddressFailed,
+    AssetsCompleted,
     CaptureEvent,
     CaptureResumed,
     HomeMoved,
@@ -83,6 +84,17 @@ class CaptureProgress(contextlib.ExitStack):
                 )
             case LimitReached():
                 self._out.say("  ! {reason}", reason=event.reason)
+            case AssetsCompleted():
+                self._out.say(
+                    message_n(
+                        "{n:,} picture or file that the archive lacked was in a capture, and is saved in version "
+                        "{version}.",
+                        "{n:,} pictures or files that the archive lacked were in a capture, and are saved in version "
+                        "{version}.",
+                        len(event.addresses),
+                        version=event.version,
+                    )
+                )
             case AddressFailed():
                 self._answered += 1
                 reason = shown(event.reason, 200)

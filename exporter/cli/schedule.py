@@ -135,7 +135,7 @@ def status(*, out: Output, words: str, config: Path | None) -> int:
 
     archive = _root(out, words, config)
     known = schedulers.find(archive)
-    last = next(Archive.open(archive).newest_runs(), None) if Archive.exists(archive) else None
+    last = next(Archive.open(archive).newest_backups(), None) if Archive.exists(archive) else None
     if known is None:
         raise NoSuchRecord(
             "Nothing is scheduled for {archive}. To schedule it: {command}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,14 @@ OUTCOMES = {
     "partial": message("saved, but not everything"),
     "failed": message("failed"),
     "refused": message("was refused"),
+    "interrupted": message("was interrupted"),
+}
+
+CAPTURE_OUTCOMES = {
+    "captured": message("saved"),
+    "unchanged": message("nothing had changed"),
+    "partial": message("saved, but not everything"),
+    "failed": message("failed"),
     "interrupted": message("was interrupted"),
 }
 
@@ -161,7 +169,18 @@ def _with_local_times(document: dict[str, Any], zone: tzinfo) -> dict[str, Any]:
     for place, time in (("newest", "finished_at"), ("last_run", "finished_at"), ("writer", "since")):
         if document[place]:
             local[place] = {**document[place], time: for_people(str(document[place].get(time)), zone)}
+    if document["capture"] is not None:
+        run = document["capture"]["last_run"]
+        local["capture"] = {
+            **document["capture"],
+            "finished_at": _for_people(document["capture"]["finished_at"], zone),
+            "last_run": None if run is None else {**run, "finished_at": _for_people(run["finished_at"], zone)},
+        }
     return local
+
+
+def _for_people(time: object, zone: tzinfo) -> str | None:
+    return None if time is None else for_people(str(time), zone)
 
 
 def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None) -> BlogExporterError:
@@ -184,6 +203,11 @@ def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None
     elif problem.name == "FIRST_RUN":
         values |= {name: str(document["writer"].get(name)) for name in ("pid", "since")}
     elif problem.name == "INCOMPLETE":
+        if document["newest"] is None:
+            return Incomplete(
+                "The newest capture of {blog} in {archive} is not complete. The next one tries again: {command}",
+                **{**values, "command": suggested("capture", Path(archive))},
+            )
         values["reason"] = next(map(problem_text, document["problems"]), message("runs.jsonl does not say why"))
     _, kind, template = _PROBLEMS[problem.name]
     return kind(filled(template, **values))
@@ -195,6 +219,8 @@ def _headline(found: Status) -> Message:
     if state == _PROBLEMS["FIRST_RUN"][0]:
         return state
     if found.age is None:
+        if found.document["capture"] is not None and found.document["last_run"] is None:
+            return message("{state} · captures alone, no backup yet", state=state)
         return message("{state} · no success yet", state=state)
     reasons = ("pending", "lost", "refused", "doubtful")
     entries, files = (saved_and_all(found.document["completeness"], kind, *reasons) for kind in ("entries", "assets"))
@@ -205,6 +231,24 @@ def _headline(found: Status) -> Message:
         entries=_of(entries, counted(entries[1], "entry")),
         files=_of(files, counted(files[1], "picture")),
     )
+
+
+def _capture_lines(found: Mapping[str, Any] | None) -> Iterator[Message]:
+    """Yield the lines about the newest capture, and about a later run of it."""
+    if found is None:
+        return
+    if found["captures"]:
+        how = {True: message("complete"), False: message("not complete"), None: message("damaged")}[found["complete"]]
+        yield message(
+            "Public pages: {captures}, the newest of {time} ({how})",
+            captures=counted(found["captures"], "capture"),
+            time=found["finished_at"] or "?",
+            how=how,
+        )
+    run = found["last_run"]
+    if run is not None and (not found["captures"] or run["finished_at"] != found["finished_at"]):
+        how = CAPTURE_OUTCOMES.get(str(run["outcome"]), message("ended"))
+        yield message("Last capture: {time} {outcome}", time=run["finished_at"], outcome=how)
 
 
 def _of(numbers: tuple[int, int], all_of_them: Message) -> Message:
@@ -236,6 +280,8 @@ def _print(out: Output, document: dict[str, Any], found: Status) -> None:
     if found.problem is None or found.problem.name != "FIRST_RUN":
         for each in completeness_lines(document["completeness"], document["problems"]):
             out.answer(each)
+    for line in _capture_lines(document["capture"]):
+        out.answer(line)
     if document["interrupted_run"]:
         out.answer(message("A run did not finish: the next backup resumes it."))
     if writer:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from exporter.archive.archive import Archive
+from exporter.archive.layout import capture_numbers
 from exporter.cli.help import cli_command
 from exporter.cli.options import complete_folders, identity_option, is_copy, store_at, warn_about_locked, with_output
 from exporter.cli.output import Output, counted, shown
@@ -61,7 +62,8 @@ def verify_command(
             raise UsageError(text)
         return _verify_copy(out, archive, identities, digits)
     reader = Archive.open(Path(archive))
-    reader.resolve()
+    if not capture_numbers(reader.layout):
+        reader.resolve()
     restored = _repair(out, reader) if repairs else []
     from exporter.warc.checks import record_checks
 
@@ -203,10 +205,18 @@ def _report(
     if damage:
         raise ArchiveDamaged(_damaged(place, damage))
     there = counted(versions, "version")
-    if about.get("quick"):
+    number = len(capture_numbers(reader.layout))
+    if number:
+        there = message("{versions}, {captures}", versions=there, captures=counted(number, "capture"))
+    if number and not about.get("quick") and backup is not None:
+        out.answer("Intact: {versions}, every hash, chain, fold and record of a capture holds.", versions=there)
+    elif about.get("quick"):
         out.answer("Intact: {versions}, sizes, chains and the sums of changed files hold.", versions=there)
     else:
         out.answer("Intact: {versions}, every hash, chain and fold holds.", versions=there)
+    if not versions:
+        out.answer(message("There is no version yet: the archive has captures alone."))
+        return 0
     for line in completeness_lines(completeness, problems):
         out.answer(line)
     out.answer("Head: {head}", head=newest or message("none yet, the next backup seals this archive"))

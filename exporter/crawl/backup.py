@@ -29,6 +29,7 @@ from exporter.archive.state import State
 from exporter.clock import timestamp
 from exporter.crawl import commit
 from exporter.crawl.api_capture import finish_staged
+from exporter.crawl.assets.captured import CapturedFiles
 from exporter.crawl.assets.download import AssetDownload, keep_file, keep_original
 from exporter.crawl.assets.summary import AssetSummary, read_assets, unread_assets
 from exporter.crawl.checkpoint import Checkpoint, Purpose, set_aside
@@ -66,7 +67,7 @@ _MANIFESTS_CHECKED = 16
 """Newest manifests whose hashes every run checks, because the views read them."""
 
 
-class Reading(NamedTuple):
+class RunReading(NamedTuple):
     """What a run has read.
 
     Attributes:
@@ -279,7 +280,7 @@ class BackupRun:
             lambda original: asyncio.to_thread(keep_original, store, original.url, original.content),
         )
 
-    async def _read(self, ingest: Ingest, view: ServiceView | None, damage: Damage, first: list[str]) -> Reading:
+    async def _read(self, ingest: Ingest, view: ServiceView | None, damage: Damage, first: list[str]) -> RunReading:
         """Read the service, and return the new and changed records and the removed ones.
 
         Raises:
@@ -295,9 +296,9 @@ class BackupRun:
             refuse_mass_disappearance(ingest)
         removals = await find_removals(ingest, self.settings.concurrency)
         if view is None:
-            return Reading(ingest.ledgers, removals, removals.evidence)
+            return RunReading(ingest.ledgers, removals, removals.evidence)
         join = await self._join(view, ingest, removals)
-        return Reading(join.ledgers, join.removals, removals.evidence, join)
+        return RunReading(join.ledgers, join.removals, removals.evidence, join)
 
     def _freshness_file(self) -> InnerPath:
         """Return the file with the times of earlier readings; several services have other ids for the same entry."""
@@ -317,7 +318,7 @@ class BackupRun:
         opened.callback(view.state.close)
         return view
 
-    def _publicity(self, ingest: Ingest, read: Reading, state: State) -> Publicity:
+    def _publicity(self, ingest: Ingest, read: RunReading, state: State) -> Publicity:
         """Return what judges the answers of this run, when everything is read."""
         now, declared = self.clock.now(), self.settings.declared
         ingest.checkpoint.flush()
@@ -523,15 +524,17 @@ class BackupRun:
         if self.settings.assets is None:
             self.outcome.assets = unread_assets(self._layout, records)
             return
+        store = AssetStore(self._layout)
         download = AssetDownload(
             self._joins or self.service,
             records,
-            AssetStore(self._layout),
+            store,
             self._layout.work / "assets.jsonl",
             self.settings.assets,
             self.client.engine,
             self.clock,
             self._emit,
+            CapturedFiles.of(self._layout, store, self.settings.assets.max_bytes),
         )
         self.outcome.assets = await read_assets(download, ledgers[Kind.ASSETS])
 

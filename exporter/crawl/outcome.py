@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.archive.manifest import KindCounts, Manifest, RecordProblem
+from exporter.archive.manifest import FROM_CAPTURE, KindCounts, Manifest, RecordProblem
 from exporter.clock import at_home, differs
 from exporter.crawl.assets.summary import AssetSummary, Tally
 from exporter.crawl.sweep import SweepResult
@@ -33,6 +33,7 @@ class Outcome:
         service_time: the service's time, if this machine's clock was more than a day away from it.
         joined: the numbers of entries that were joined with those of another service.
         warc: what became of the exchanges with the service, if they were recorded.
+        from_capture: the number of the newest capture that completed files, if no service was read.
         damaged: paths of damaged files that could not be restored, for the summary; ``verify`` finds them again.
     """
 
@@ -57,6 +58,7 @@ class Outcome:
     service_time: str | None = None
     joined: dict[str, Any] | None = None
     warc: dict[str, Any] | None = None
+    from_capture: int | None = None
 
     def line(self) -> dict[str, Any]:
         """Return the run's line in ``runs.jsonl``."""
@@ -64,7 +66,7 @@ class Outcome:
         line["problems"] = [problem.document() for problem in self.problems]
         line |= stored_as("error", self.error)
         del line["damaged"]
-        for name in ("service_time", "joined", "warc"):
+        for name in ("service_time", "joined", "warc", FROM_CAPTURE):
             if line[name] is None:
                 del line[name]
         return line
@@ -85,6 +87,7 @@ class Outcome:
             counts=manifest.counts,
             completeness=manifest.completeness,
             problems=manifest.problems,
+            from_capture=manifest.from_capture,
         )
 
 

@@ -137,7 +137,7 @@ def _card(settings: Settings, archive: Archive) -> BlogCard:
             if state.identity(Kind.ENTRY_LIST, entry_id) is None:
                 days = _widened(days, service.post(state.load(Kind.ENTRIES, entry_id)).date)
         entries = len(state.kinds[Kind.ENTRIES])
-    last = next(archive.newest_runs(), None)
+    last = next(archive.newest_backups(), None)
     complete = bool(archive.completeness()[0].get("complete"))
     return BlogCard(
         archive.info.blog_id,

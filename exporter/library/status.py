@@ -8,8 +8,11 @@ from enum import Enum, auto
 from typing import Any, Final
 
 from exporter.archive.archive import Archive
+from exporter.archive.captures import capture_runs, captures
+from exporter.archive.layout import CAPTURE_RUNS, capture_name
 from exporter.archive.reader import known_damage
 from exporter.clock import SystemClock
+from exporter.errors import ArchiveDamaged
 
 SUCCESSES: Final = ("saved", "unchanged", "partial")
 """The outcomes of runs that saved all readable records."""
@@ -54,13 +57,14 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
         NoArchive: no run ever ended or is running.
         ArchiveDamaged: the newest manifest cannot be read.
     """
-    last = next(archive.newest_runs(), None)
+    last = next(archive.newest_backups(), None)
     writer = archive.lock().holder() or None
     number = archive.newest()
-    if last is None and writer is None:
+    captured, damaged_captures = _captured(archive)
+    if last is None and writer is None and captured is None:
         archive.resolve()
     newest = None if number is None else archive.manifest(number)
-    good = next((run for run in archive.newest_runs() if run.get("outcome") in SUCCESSES), None)
+    good = next((run for run in archive.newest_backups() if run.get("outcome") in SUCCESSES), None)
     completeness, problems = archive.completeness()
     since = str(good["finished_at"]) if good is not None else newest.finished_at if newest is not None else None
     age = None if since is None else SystemClock().now() - datetime.fromisoformat(since)
@@ -79,15 +83,53 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
         "complete": bool(completeness.get("complete")),
         "completeness": completeness,
         "problems": problems,
-        "damaged": sorted({*known_damage(archive), *(path for path, _ in archive.wrong_sizes())}),
+        "damaged": sorted({*known_damage(archive), *(path for path, _ in archive.wrong_sizes()), *damaged_captures}),
         "interrupted_run": archive.layout.checkpoint.is_dir(),
         "writer": writer,
+        "capture": captured,
     }
     return Status(document, _problem(document, age), age)
 
 
+def _captured(archive: Archive) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return the facts about the newest capture, ``None`` without one, and the paths that are damaged."""
+    damaged: list[str] = []
+    facts: dict[str, Any] | None = None
+    try:
+        found = captures(archive.layout)
+    except ArchiveDamaged:
+        return None, [archive.layout.captures.name]
+    if found:
+        newest, info = found[-1], None
+        try:
+            info = newest.info()
+        except ArchiveDamaged:
+            damaged.append(capture_name(newest.number))
+        facts = {
+            "captures": len(found),
+            "newest": newest.number,
+            "kind": None if info is None else info.kind,
+            "finished_at": None if info is None else info.finished_at,
+            "complete": None if info is None else info.complete,
+            "problems": None if info is None else len(info.problems),
+            "last_run": None,
+        }
+    try:
+        for run in capture_runs(archive.layout):
+            facts = facts or dict.fromkeys(("kind", "finished_at", "complete", "problems"), None)
+            facts = {"captures": 0, "newest": None, **facts}
+            facts["last_run"] = {name: run.get(name) for name in ("finished_at", "outcome", "exit_code")}
+    except ArchiveDamaged:
+        damaged.append(CAPTURE_RUNS)
+    return facts, damaged
+
+
 def _problem(document: dict[str, Any], age: timedelta | None) -> StatusProblem | None:
     last = document["last_run"]
+    if last is None and document["newest"] is None and document["writer"] is None and document["capture"]:
+        if document["damaged"]:
+            return StatusProblem.DAMAGED
+        return None if document["capture"]["complete"] else StatusProblem.INCOMPLETE
     if last is None and document["newest"] is None:
         return StatusProblem.FIRST_RUN
     if last and last.get("outcome") not in SUCCESSES:
@@ -109,7 +151,7 @@ def is_due(archive: Archive, max_age: timedelta) -> bool:
     if archive.lock().holder():
         return False
     now = SystemClock().now()
-    for run in archive.newest_runs():
+    for run in archive.newest_backups():
         saved = run.get("outcome") in SUCCESSES
         limit = max_age if saved else _PAUSE_AFTER_FAILURE
         age = now - datetime.fromisoformat(str(run["finished_at"]))

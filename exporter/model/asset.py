@@ -65,6 +65,7 @@ _OPENABLE: Final = frozenset(
     | {"7z", "doc", "docx", "gz", "lzh", "pptx", "rar", "xlsx", "zip"}
 )
 _GONE: Final = frozenset({404, 410})
+_FROM_CAPTURE: Final = re.compile("capture:([0-9]{6,10})")
 _SHA256: Final = re.compile("[0-9a-f]{64}")
 
 
@@ -125,7 +126,8 @@ class Asset:
         refs: the records that need it, ``{"entry": id}`` and ``{"file": id}``; empty if none do any more.
         width: the picture's width in pixels; ``None`` if unknown.
         height: likewise.
-        source: the address that it was read from, if that is on another server than ``url``.
+        source: the address that it was read from, if that is on another server than ``url``; ``capture:`` and a number
+            for a file that only this capture has.
         accepted: whether the owner accepted the file in spite of ``error``.
         absence: the recorded reason why there is no file; see :attr:`state`.
         original_of: the embedded thumbnail that led to this address by the rule of its host.
@@ -209,6 +211,12 @@ class Asset:
     def ids(self, kind: str) -> list[str]:
         """Return the ids of the records that need it, of the kind ``"entry"`` or ``"file"``, in their order."""
         return [ref[kind] for ref in self.refs if isinstance(ref.get(kind), str)]
+
+
+def capture_of(asset: Asset) -> int | None:
+    """Return the number of the capture that a file comes from, or ``None`` if its server answered with it."""
+    found = _FROM_CAPTURE.fullmatch(asset.source or "")
+    return None if found is None else int(found[1])
 
 
 def _text(value: Any) -> str | None:

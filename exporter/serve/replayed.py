@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from exporter.warc.lookup import CapturedRecord, CaptureLookup, Replay
 
 MAX_PAGE_BYTES: Final = 20_000_000
-"""The most decoded bytes in a page or style sheet whose addresses are changed."""
+"""The most decoded bytes of a page or style sheet, in which addresses are changed."""
 MAX_DECODED_BYTES: Final = 200_000_000
 """The most bytes of any other content after decoding: a few kilobytes can decode to gigabytes."""
 _IN_MEMORY_BYTES: Final = 4_000_000
@@ -53,10 +53,10 @@ class Replayed(NamedTuple):
 
     Attributes:
         status: of the answer.
-        content_type: the type to send.
+        content_type: as the browser shall take it.
         content: its bytes; the caller must not close it.
         size: their number.
-        location: the target of a redirect inside the replay; empty for any other answer.
+        location: where a redirect leads inside the replay; empty for any other answer.
     """
 
     status: int
@@ -96,7 +96,7 @@ def replayed(
 
 
 def _redirect(head: Head, address: str) -> str:
-    """Return the target of a recorded redirect; empty for any other record."""
+    """Return where a recorded redirect leads; empty if the record is none."""
     if head.status not in {301, 302, 303, 307, 308}:
         return ""
     # A header of bytes above 0x7F is UTF-8 in practice; browsers read it so.
@@ -137,9 +137,9 @@ def _write(replay: Replay, address: str, destination: str, place: Callable[[str]
         file.write(piece)
     if destination == "image" and not stated.startswith("image/"):
         stated = sniff(start) or stated
-    named = _CHARSET.search(head.get("content-type"))
+    found = _CHARSET.search(head.get("content-type"))
     shown = stated or "application/octet-stream"
-    return f"{shown}; charset={named[1]}" if named is not None and shown.startswith("text/") else shown
+    return f"{shown}; charset={found[1]}" if found is not None and shown.startswith("text/") else shown
 
 
 def _beginning(replay: Replay, encoding: str) -> bytes:

@@ -31,10 +31,17 @@ class CapturedRecord:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A recorded answer. A revisit has its own head, and the payload of the record that it refers to."""
+    """A recorded answer.
+
+    Attributes:
+        head: its head, for a revisit its own.
+        payload: its payload, for a revisit that of the record that it refers to.
+        truncated: whether the recording is incomplete.
+    """
 
     head: Head
     payload: Payload
+    truncated: bool = False
 
 
 class CaptureLookup:
@@ -90,7 +97,7 @@ class CaptureLookup:
                         offset=place.line.offset,
                     )
                 if record.kind != "revisit":
-                    yield Replay(own or answer[0], answer[1])
+                    yield Replay(own or answer[0], answer[1], "warc-truncated" in record.headers)
                     return
                 own = own or answer[0]
                 original = self.original(record, place.line)

@@ -359,7 +359,6 @@ class TestHostileRecords:
             assert replay.get("/c", "style").headers["Content-Type"] == "text/css; charset=utf-8"
             assert replay.get("/c").headers["Content-Type"] == "text/plain"
 
-
     def test_xml_is_text_or_a_picture(self, root: Path, pages: Pages) -> None:
         style = "<?xml version='1.0'?><?xml-stylesheet href='/x.xsl' type='text/xsl'?>"
         pages.page("/feed", f"{style}<rss>あ</rss>", ("Content-Type", "application/rss+xml; charset=utf-8"))

@@ -15,7 +15,7 @@ from exporter.html.embedded import Use, embedded
 from exporter.html.links import AddressPattern, absolute, is_picture, meaning
 from exporter.html.originals import originals
 from exporter.model.kinds import Kind, sort_key
-from exporter.model.records import Post
+from exporter.model.records import Post, Upload
 from exporter.service.interface import Records
 
 Ref = dict[str, str]
@@ -76,6 +76,15 @@ class Wanted:
             *({"entry": entry_id} for entry_id in sorted(self.entries, key=sort_key)),
             *({"file": file_id} for file_id in sorted(self.files, key=sort_key)),
         ]
+
+    def state(self, info: Upload) -> None:
+        """Add what the record of an uploaded file states."""
+        if info.bytes is not None:
+            self.sizes.add(info.bytes)
+        if info.width and info.height:
+            self.dimensions.add((info.width, info.height))
+        if info.extension:
+            self.endings.add(info.extension.lower().lstrip("."))
 
     @property
     def expected(self) -> Expected:
@@ -192,12 +201,7 @@ class AddressCollection:
         self.uploads[file_id] = wanted.url
         wanted.files.add(file_id)
         wanted.stamp = f"{wanted.stamp} {info.id}:{info.bytes}:{info.modified}".strip()
-        if info.bytes is not None:
-            wanted.sizes.add(info.bytes)
-        if info.width and info.height:
-            wanted.dimensions.add((info.width, info.height))
-        if info.extension:
-            wanted.endings.add(info.extension.lower().lstrip("."))
+        wanted.state(info)
 
     def _by_pattern(self, record: Mapping[str, Any]) -> str | None:
         if self.pattern is None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exporter.crawl.assets.addresses import AddressCache, AddressCollection, FoundAddress, StoredRecords, Wanted
+from exporter.crawl.assets.captured import ABSENT, CapturedFiles
 from exporter.crawl.assets.file_check import HEAD_BYTES, Expected, NotTheFile, check_file, sniff
 from exporter.crawl.assets.plan import (
     AssetAction,
@@ -119,6 +120,7 @@ class Fetcher:
         max_bytes: the largest file that it reads.
         fallback: a web archive's address with ``{url}`` in it; used for files that are gone.
         locate: returns the address to request in place of another one.
+        captured: the files of the archive's captures, used for files that could not be read.
     """
 
     downloader: Downloader
@@ -126,6 +128,7 @@ class Fetcher:
     max_bytes: int
     fallback: str | None
     locate: Callable[[str], str]
+    captured: CapturedFiles | None = None
 
     async def fetch(self, url: str, expected: Expected, known: Download | None = None) -> Fetched:
         """Read the file at ``url``; ``known`` is the answer of the stored file.
@@ -137,6 +140,10 @@ class Fetcher:
             return await self._read(url, expected, known)
         except _Failed as error:
             failed = error
+        if self.captured is not None and failed.state in ABSENT:
+            asset = await finish_in_thread(partial(self.captured.fetch, url, expected))
+            if asset is not None:
+                return Fetched(asset)
         if failed.elsewhere and self.fallback is not None:
             source = self.fallback.replace("{url}", url)
             try:
@@ -293,6 +300,7 @@ class AssetDownload:
         engine: sends the requests.
         clock: the time of the run.
         emit: is called with events.
+        captured: the files of the archive's captures.
 
     Raises:
         UsageError: the archive fallback has no ``{url}``.
@@ -306,6 +314,7 @@ class AssetDownload:
     engine: Engine
     clock: Clock
     emit: Callable[[AssetEvent], None] = lambda _: None
+    captured: CapturedFiles | None = None
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -317,7 +326,12 @@ class AssetDownload:
             policy=settings.policy,
         )
         self._fetcher = Fetcher(
-            downloader, self.store, settings.max_bytes, settings.archive_fallback, settings.locate or str
+            downloader,
+            self.store,
+            settings.max_bytes,
+            settings.archive_fallback,
+            settings.locate or str,
+            self.captured,
         )
         self._result = AssetResult(statistics=downloader.statistics)
         self._fetched: dict[str, Fetched] = {}

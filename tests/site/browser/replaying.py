@@ -29,9 +29,9 @@ class Player:
         """Return the address of the player that shows a page of the archive, or its list of pages."""
         return f"{self.origin}/?url={url}"
 
-    def replayed(self, url: str, timestamp: str = "") -> str:
-        """Return the address of a replayed page alone; the player must have been opened before."""
-        return f"{self.origin}/replay/w/{COLLECTION}/{timestamp}mp_/{url}"
+    def framed(self, url: str) -> str:
+        """Return the address of a page that has a replayed page in a frame; the player must have been opened before."""
+        return f"{self.origin}/frame?url={url}"
 
 
 @contextmanager
@@ -48,6 +48,12 @@ def player(archive: Path) -> Iterator[Player]:
         )
         return web.Response(text=page, content_type="text/html")
 
+    async def frame(request: web.Request) -> web.Response:
+        url = escape(request.query_string.removeprefix("url="))
+        style = "border: 0; width: 100vw; height: 100vh"
+        page = f'<!DOCTYPE html><body style="margin: 0"><iframe src="/replay/w/{COLLECTION}/mp_/{url}" style="{style}">'
+        return web.Response(text=page, content_type="text/html")
+
     files = {
         "/ui.js": tool("replaywebpage/ui.js"),
         "/replay/sw.js": tool("replaywebpage/sw.js"),
@@ -59,6 +65,7 @@ def player(archive: Path) -> Iterator[Player]:
 
     app = web.Application()
     app.router.add_get("/", start)
+    app.router.add_get("/frame", frame)
     app.router.add_get("/{path:.*}", file)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
