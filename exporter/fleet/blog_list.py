@@ -31,7 +31,7 @@ _FORBIDDEN: Final = frozenset("/\\:\0,;=\"'<>|?*#&%")
 _SECRETS: Final = frozenset({"token", "client_secret", "new_home_token"})
 ALLOWED_IN_LISTS: Final = frozenset({
     *SERVICE_SETTINGS, "base_url", "profile", "service", "account", "concurrency", "rate", "retries", "refresh",
-    "max_age", "assets", "max_asset_size", "strict_assets", "file_url", "entry_url", "markdown",
+    "max_age", "assets", "max_asset_size", "strict_assets", "warc", "file_url", "entry_url", "markdown",
     "site", "site_title", "site_lang", "timezone", "closing",
 })  # fmt: skip
 """The settings that a list may contain. None of them runs a program, names a secret, or reaches a private network."""
