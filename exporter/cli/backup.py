@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from exporter.cli.contact import with_contact
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.main import as_own_error
 from exporter.cli.options import duration_option, setting_options, with_config, without_views
@@ -199,6 +200,8 @@ def _back_up_target(
     attended = not out.as_json and out.verbosity >= 0 and sys.stdin.isatty() and sys.stderr.isatty()
     if attended and not run_options["dry_run"] and settings.site and settings.site_title is None:
         settings = _with_title(target.root, settings)
+    if settings.capture and not run_options["dry_run"]:
+        settings = with_contact(out, settings, click.get_current_context().params.get("config"))
     outcome = back_up(target.root, target.blog_id, settings, out, files=files, label=target.label, **run_options)
     if not run_options["dry_run"] and outcome.exit_code in SAVED:
         note_archive(target.root, target.label)

@@ -34,7 +34,7 @@ from exporter.crawl.exchange_spool import ExchangeSpool, SpooledExchange
 from exporter.crawl.known_exchanges import KnownExchanges
 from exporter.crawl.publicity import REASONS, UNKNOWN, Publicity
 from exporter.errors import BlogExporterError
-from exporter.http.engine import USER_AGENT
+from exporter.http.user_agent import USER_AGENT
 from exporter.message import said, stored_as
 from exporter.warc.records import facts_of, warc_date
 from exporter.warc.segments import SegmentWriter

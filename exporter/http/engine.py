@@ -17,7 +17,6 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
-from exporter import __version__
 from exporter.clock import Clock, SystemClock
 from exporter.errors import RedirectRefused, ServiceError
 from exporter.http.address_guard import AddressGuard, check_base_url, origin_of
@@ -39,6 +38,7 @@ from exporter.http.transport import (
     SingleTry,
     Statistics,
 )
+from exporter.http.user_agent import USER_AGENT
 from exporter.http.wire import Record, RecordingConnector
 from exporter.message import message
 from exporter.model.exchange import Held, Request, Response
@@ -54,7 +54,6 @@ _ANYWHERE: Final = AddressGuard(allow_private=True)
 _SERVICE_TIMEOUTS: Final = Timeouts()
 _SERVICE_POLICY: Final = RetryPolicy()
 
-USER_AGENT: Final = f"blog-exporter/{__version__} (+personal blog backup)"
 DOWNLOAD_TIMEOUTS: Final = Timeouts(total=600.0)
 DOWNLOAD_POLICY: Final = RetryPolicy(
     retries=3, base=0.5, ceiling=10.0, give_up_after=float("inf"), max_retry_after=120.0
@@ -234,6 +233,15 @@ class Engine:
         """
         self._throttles.restrict(origin, concurrency, rate)
         self._longest_pauses[origin] = max(longest_pause, self._longest_pauses.get(origin, 0.0))
+
+    def share(self, origin: str, budget: str) -> None:
+        """Count requests to a host as requests to another one, from now on: both share limits and pauses.
+
+        Args:
+            origin: the host, such as that of a blog's pages.
+            budget: the origin of the service that serves both, or any name that its hosts share.
+        """
+        self._throttles.share(origin, budget)
 
     async def page(
         self, address: str, *, timeouts: Timeouts = _SERVICE_TIMEOUTS, max_body: int = 8 * _MIB
