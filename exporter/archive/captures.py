@@ -219,6 +219,9 @@ def seal_capture(layout: Layout, folder: Path, info: CaptureInfo) -> Capture:
     target = Capture(info.capture, layout.captures / version_name(info.capture))
     with atomic.translated(layout.captures):
         atomic.make_folder(layout.captures)
+        for path in folder.iterdir():
+            if path.name == SUMS or path.name.startswith("."):
+                path.unlink()  # left by a run that was killed while it sealed the folder
         names = sorted(path.name for path in folder.iterdir())
         for found, warc in ((info.segments, True), (info.files, False)):
             found[:] = [
