@@ -42,8 +42,9 @@ hostile: $(SETUP) ## run the attack tests: hostile archives and bodies, options,
 browsers: $(SETUP) $(AUDITORS)/.installed ## run the tests with real browsers, which .ci/install installs
 	$(BIN)/python -m pytest -n 2 -m "browser and not slow" tests/site tests/login tests/docs
 
-$(AUDITORS)/.installed: $(addprefix tests/site/browser/package,.json -lock.json)
+$(AUDITORS)/.installed: $(addprefix tests/site/browser/,package.json package-lock.json install_replay.sh)
 	npm ci --prefix $(dir $<) --ignore-scripts --no-audit --no-fund
+	tests/site/browser/install_replay.sh $(abspath $(AUDITORS))
 	@touch $@
 
 importers: $(SETUP) $(IMPORTERS)/.installed ## run the tests with real importers, which .ci/install installs

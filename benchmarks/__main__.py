@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 
 import exporter
 from benchmarks import (
+    capturing,
     conversion,
     crawl,
     exports,
@@ -51,6 +52,8 @@ MEASURES: dict[str, Measure] = {
     "latency": crawl.latency,
     "throttle": throttle.throttle,
     "fleet": fleet.fleet,
+    "capture": capturing.capture,
+    "capture-latency": capturing.capture_latency,
 }
 """The measurements that run by default."""
 BY_NAME: dict[str, Measure] = {
@@ -62,7 +65,7 @@ BY_NAME: dict[str, Measure] = {
     "fleet-forecast": fleet.fleet_forecast,
 }
 """Slow measurements, which run only if they are named."""
-SHORT = ("starts", "crawl", "unchanged", "history", "site", "exports", "conversion", "search")
+SHORT = ("starts", "crawl", "unchanged", "history", "site", "exports", "conversion", "search", "capture")
 """The measurements of the short form."""
 _WORST = 1.25
 _RECORDED_TIMES = 3

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from benchmarks import public_pages
 from benchmarks.content import BlogSize, add_options, addresses, pictures
 
 Count = tuple[int, int]
@@ -116,6 +117,9 @@ def threads(options: Namespace) -> Count:
 
 
 def _queue(options: Namespace) -> Iterator[str]:
+    if options.posts:
+        yield from public_pages.addresses(options.posts)
+        return
     size = BlogSize.of(options)
     yield from addresses(size, entries=not options.lists)
     if options.pictures:
@@ -133,6 +137,7 @@ def main() -> None:
     parser.add_argument("--concurrency", type=int, default=8, help="requests at a time (%(default)s)")
     parser.add_argument("--lists", action="store_true", help="read the lists alone")
     parser.add_argument("--pictures", action="store_true", help="read the pictures too")
+    parser.add_argument("--posts", type=int, default=0, help="read the public pages of so many posts instead")
     parser.add_argument("--out", help="file to write the records to, for clients that keep them")
     add_options(parser)
     options = parser.parse_args()

@@ -14,8 +14,9 @@ import socket
 import struct
 import sys
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple
+from functools import partial
 from math import log
 from zlib import crc32
 
@@ -39,21 +40,30 @@ _PNG = b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", struct.pack(">IIBBBBB", 640, 480, 
 _FILLING = bytes(_PICTURE_BYTES)
 
 
-class _Connection(asyncio.Protocol):
-    def __init__(self, content: Content | Platform, latency: float) -> None:
-        self._content = content
+class Connection(asyncio.Protocol):
+    """A connection of a client.
+
+    Args:
+        respond: returns the whole answer to the head of a request.
+        latency: seconds before each answer.
+    """
+
+    def __init__(self, respond: Callable[[bytes], bytes], latency: float) -> None:
+        self._respond = respond
         self._latency = latency
         self._received = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin a connection."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
+        """Answer each request whose head is complete."""
         self._received += data
         while (end := self._received.find(_HEAD_ENDS)) >= 0:
             head, self._received = self._received[:end], self._received[end + len(_HEAD_ENDS) :]
-            answer = _response(self._content, head)
+            answer = self._respond(head)
             if self._latency:
                 asyncio.get_running_loop().call_later(self._latency, self._transport.write, answer)
             else:
@@ -110,7 +120,9 @@ async def _serve(size: BlogSize, latency: float, platform: str | None, *, pictur
         content = Platform(sizes_of(size, varied=platform == "varied"))
     else:
         content = Content(size, base_url) if pictures else Content(size)
-    server = await asyncio.get_running_loop().create_server(lambda: _Connection(content, latency), sock=listening)
+    server = await asyncio.get_running_loop().create_server(
+        lambda: Connection(partial(_response, content), latency), sock=listening
+    )
     async with server:
         print(base_url, flush=True)
         while await asyncio.to_thread(sys.stdin.readline):

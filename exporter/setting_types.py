@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from exporter.message import Message, listed, message
+from exporter.text import printable
 
 T = TypeVar("T")
 
@@ -23,6 +24,7 @@ _SIZE: Final = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>B|[KMGT]I
 _POWERS: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _OFFSET: Final = re.compile(r"(?P<sign>[+-])(?P<hours>[0-9]{2}):?(?P<minutes>[0-9]{2})")
 _JAPAN: Final = timezone(timedelta(hours=9), "JST")
+_MAX_LINE_CHARACTERS: Final = 500
 _HOST: Final = re.compile(r"[^\s/:@?#\[\]]+")
 _YES_OR_NO: Final = {
     "yes": True, "true": True, "1": True, "on": True, "no": False, "false": False, "0": False, "off": False,
@@ -107,8 +109,8 @@ def hosts(text: str) -> frozenset[str]:
 
 def user_agent(text: str) -> str:
     """Read the value of a ``User-Agent`` header (RFC 9110, section 10.1.5): printable ASCII."""
-    found = text.strip()
-    if not found or not found.isascii() or not found.isprintable():
+    found = one_line(text)
+    if not found or not found.isascii():
         raise ValueError(message("a text in ASCII such as my-archive/1.0 (+mailto:me@example.jp) is expected"))
     return found
 
@@ -146,6 +148,14 @@ def some_text(text: str) -> str:
     if not text.strip():
         raise ValueError(message("some text is expected"))
     return text
+
+
+def one_line(text: str) -> str:
+    """Read a text of one line, which may be blank; it goes into files that are read line by line."""
+    line = text.strip()
+    if len(line) > _MAX_LINE_CHARACTERS or len(line.splitlines()) > 1 or printable(line) != line:
+        raise ValueError(message("one line of at most {n} characters is expected", n=_MAX_LINE_CHARACTERS))
+    return line
 
 
 def parameter_name(text: str) -> str:

@@ -28,6 +28,7 @@ from exporter.setting_types import (
     day,
     duration,
     hosts,
+    one_line,
     parameter_name,
     positive_duration,
     rate,
@@ -123,12 +124,13 @@ class Settings:
     capture: bool = setting(yes_or_no, "no", message("Capture the public pages after each backup."))
     home_url: str | None = unset(some_text, message("Address of the blog's home page, for captures."))
     user_agent: str | None = unset(user_agent, message("Name for captures, with a way to contact you."))
-    operator: str | None = unset(some_text, message("Who makes the capture, for its warcinfo."))
+    operator: str | None = unset(one_line, message("Contact for webmasters, named in requests and captures."))
     capture_max_pages: int = setting(
         WholeNumber(1, 10_000_000), "100000", message("Maximum number of pages in a capture.")
     )
     capture_max_size: int | None = unset(size, message("Size of its WARC files at which a capture ends."))
     capture_max_time: timedelta | None = unset(positive_duration, message("Time after which a capture ends."))
+    warc: bool = setting(yes_or_no, "no", message("Keep the exchanges with the API as WARC in captures/."))
     markdown: bool = setting(yes_or_no, "yes", message("Keep Markdown in latest/."))
     site: bool = setting(yes_or_no, "yes", message("Keep the offline site in latest/."))
     site_title: str | None = unset(str, message("Title of the site."))

@@ -35,6 +35,8 @@ PAGES: Final = "pages.jsonl"
 RUNS: Final = "runs.jsonl"
 SUFFIX: Final = ".warc.gz"
 FORMAT: Final = "blog-exporter-capture"
+API: Final = "api"
+"""The kind of a capture with the answers of an API."""
 MAX_NAME_BYTES: Final = 112
 """The longest name of a file in a capture, so that an encrypted copy can hide it in a name of its own."""
 
@@ -56,6 +58,8 @@ class CaptureInfo:
         counts: numbers by name, such as ``requests`` and ``pages``.
         complete: whether everything in the scope was answered, or is gone.
         problems: ``{"url": …, "reason": …}`` for each address that is missing for now.
+        left_out: numbers of exchanges with an API that were left out, by reason.
+        removed: the names of header fields and parameters that were taken out of exchanges with an API.
         segments: ``{"name": …, "bytes": …, "sha256": …}`` for each WARC file.
         files: likewise for each other file but ``capture.json`` and ``SHA256SUMS``.
         parent: ``{"capture": …, "sha256": …}`` of the capture before it; ``None`` for the first.
@@ -73,13 +77,19 @@ class CaptureInfo:
     counts: dict[str, int] = field(default_factory=dict)
     complete: bool = True
     problems: list[dict[str, str]] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)
+    removed: list[str] = field(default_factory=list)
     segments: list[dict[str, Any]] = field(default_factory=list)
     files: list[dict[str, Any]] = field(default_factory=list)
     parent: dict[str, Any] | None = None
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON."""
-        return {"format": FORMAT, "capture": self.capture, "parent": self.parent, **asdict(self)}
+        stated = {"format": FORMAT, "capture": self.capture, "parent": self.parent, **asdict(self)}
+        for name in _OF_APIS:
+            if self.kind != API:
+                del stated[name]
+        return stated
 
     def parts(self) -> dict[str, tuple[int, str]]:
         """Return size and SHA-256 of each file by name, without ``capture.json`` and ``SHA256SUMS``.
@@ -114,7 +124,11 @@ class CaptureInfo:
             fault = message("its format is not {name}", name=FORMAT)
         if fault is not None:
             raise ValueError(fault)
-        return cls(**{each.name: raw[each.name] for each in fields(cls)})
+        return cls(**{each.name: raw[each.name] for each in fields(cls) if raw.get(each.name) is not None})
+
+
+_OF_APIS: Final = ("left_out", "removed")
+"""Members that only a capture of an API has."""
 
 
 @dataclass(frozen=True, slots=True)

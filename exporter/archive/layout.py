@@ -116,6 +116,8 @@ class Layout:
         runs_copy: the second copy of ``runs.jsonl``.
         building: the folder in which a prune builds the new set of versions.
         notified: which problems the owner was already notified of.
+        exchanges: the newest answers of the API in the captures, by address.
+        staged_exchanges: a capture of the API that is complete, before it moves to ``captures/``.
         replacing: the new set, complete and durable, before it becomes ``versions/``.
         replaced: the old set, on systems where two folders cannot exchange their names in one step.
     """
@@ -152,6 +154,8 @@ class Layout:
         self.building = self.work / "new-versions"
         self.notified = self.work / "notified.json"
         self.known_damage = self.work / "damaged.json"
+        self.exchanges = self.work / "exchanges.sqlite"
+        self.staged_exchanges = self.work / "exchanges.new"
 
     def folders(self) -> tuple[InnerPath, ...]:
         """Return the four folders of the root."""

@@ -231,7 +231,8 @@ _CAPTURE: Final = object_of(
         "problems": _list_of(object_of({"url": TEXT, "reason": TEXT})),
         "segments": _list_of(_CAPTURED),
         "files": _list_of(_CAPTURED),
-    }
+    },
+    {"left_out": _objects_of(_number()), "removed": _list_of(TEXT)},
 )
 _CAPTURE_RUN: Final = object_of({"finished_at": _TIME}, {"started_at": _TIME, "capture": VERSION, "complete": _FLAG})
 

@@ -156,7 +156,7 @@ HARMLESS: Final = frozenset(
         "assets", "capture", "capture_max_pages", "capture_max_size", "capture_max_time", "closing", "concurrency",
         "connect_timeout", "give_up_after", "markdown", "max_age", "max_asset_size", "rate", "read_timeout", "refresh",
         "remind_after", "resume_max_age", "retries", "site", "site_lang", "site_title", "strict_assets", "timezone",
-        "total_timeout", "wait_lock",
+        "total_timeout", "wait_lock", "warc",
     }
 )  # fmt: skip
 """Settings that always count."""

@@ -18,14 +18,15 @@ from exporter.archive.manifest import ArchiveInfo
 from exporter.archive.reader import is_archive
 from exporter.capture.crawler import Crawler
 from exporter.capture.events import CaptureEvent, CaptureResumed, CaptureStarted
-from exporter.capture.frontier import State
-from exporter.capture.outcome import CaptureOutcome, CaptureSettings
+from exporter.capture.frontier import AddressState
+from exporter.capture.outcome import CaptureOutcome, CaptureSettings, EntryAddress
 from exporter.capture.result import fill_in
 from exporter.capture.work import FOLDER, CaptureWork
 from exporter.clock import Clock, timestamp
 from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import BlogExporterError, Interrupted, NoMemory
 from exporter.http.address_guard import AddressGuard
+from exporter.http.transport import Statistics
 from exporter.message import said
 
 if TYPE_CHECKING:
@@ -41,18 +42,20 @@ class CaptureRun:
         engine: sends the requests; its budget is shared with other work on the same hosts.
         settings: those of the capture.
         clock: the time of the records.
-        permalinks: returns the addresses of the archive's public entries; called in a thread.
+        permalinks: returns the addresses of the archive's entries; called in a thread.
         service: the type of service that ``archive.json`` names if the capture begins an archive.
         outcome: the result, complete when :meth:`events` has ended.
+        statistics: counts the requests so far.
     """
 
     root: Path
     engine: Engine
     settings: CaptureSettings
     clock: Clock
-    permalinks: Callable[[], Iterable[str]] = tuple
+    permalinks: Callable[[], Iterable[EntryAddress]] = tuple
     service: str | None = None
     outcome: CaptureOutcome = field(init=False)
+    statistics: Statistics = field(init=False)
 
     def __post_init__(self) -> None:
         self._layout = Layout(self.root)
@@ -62,9 +65,10 @@ class CaptureRun:
         self._end: BlogExporterError | None = None
         self._concluding = False
         self.outcome = CaptureOutcome(timestamp(self.clock.now()), self.settings.home)
+        self.statistics = Statistics()
 
     def stop(self, error: BlogExporterError) -> None:
-        """End the capture soon and keep what was recorded; ``events`` then raises ``error``."""
+        """End the capture soon and keep its records; ``events`` then raises ``error``."""
         self._end = error
         if self._task is not None and not self._concluding:
             self._task.cancel()
@@ -138,8 +142,9 @@ class CaptureRun:
             done.resumed_from = work.resumed_from
             self._emit(CaptureStarted(settings.blog_id, settings.home))
             if work.resumed_from is not None:
-                self._emit(CaptureResumed(work.resumed_from, work.frontier.count(State.DONE)))
+                self._emit(CaptureResumed(work.resumed_from, work.frontier.count(AddressState.DONE)))
             capturer = self._capturer()
+            self.statistics = capturer.statistics
             crawler = Crawler(
                 work, capturer, self.engine, settings, self.clock, self.permalinks, self._emit, self._create
             )
@@ -150,7 +155,7 @@ class CaptureRun:
                 statistics = capturer.statistics
                 done.requests, done.retries, done.bytes = statistics.requests, statistics.retries, statistics.bytes
                 done.home, done.finished_at = crawler.scope.home, timestamp(self.clock.now())
-                fill_in(done, work, crawler.limits.values(), most_pages=settings.max_pages)
+                fill_in(done, work, crawler.limits.values(), most_pages=settings.most_pages)
             if self._end is not None:
                 raise self._end
             self._concluding = True
@@ -160,7 +165,7 @@ class CaptureRun:
     def _capturer(self) -> Capturer:
         settings = self.settings
         return self.engine.capturer(
-            AddressGuard(allow_private=settings.allow_private, service=settings.home),
+            AddressGuard(allow_private=settings.allow_private, service=settings.home if settings.trusts_home else None),
             timeouts=settings.timeouts,
             max_bytes=settings.max_bytes,
             policy=settings.policy,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from exporter.cli.contact import with_contact
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.main import as_own_error
 from exporter.cli.options import duration_option, setting_options, with_config, without_views
@@ -22,8 +23,8 @@ from exporter.cli.target import BlogTarget, named_archive, remember_options
 from exporter.clock import SystemClock
 from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, Interrupted, NoSpace, UsageError
 from exporter.message import message, message_n, restored_from, said, suggested
-from exporter.service.registry import SERVICE_OPTIONS
-from exporter.settings import Settings, own_config_path, read_config
+from exporter.service.registry import FLAG_SETTINGS, SERVICE_OPTIONS
+from exporter.settings import Origin, Settings, own_config_path, read_config
 
 if TYPE_CHECKING:
     from exporter.capture.outcome import CaptureOutcome
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from exporter.crawl.outcome import Outcome
     from exporter.http.engine import Engine
     from exporter.library.backup import Backup
+    from exporter.model.publication import Declared
     from exporter.notify.delivery import Monitor
     from exporter.source.export_files import ExportFiles
 
@@ -46,7 +48,8 @@ The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from th
 )
 _RUN_OPTIONS: Final = ("retry_lost", "accept_doubtful", "accept_removals", "new", "dry_run")
 """The options for :func:`back_up` that are no settings."""
-SAVED: Final = frozenset({0, Incomplete.exit_code, ArchiveDamaged.exit_code})
+SAVED: Final = frozenset({0, Incomplete.exit_code, ArchiveDamaged.exit_code, NoSpace.exit_code})
+"""The exit codes of backups that ended with a saved state; with the last one only the exchanges had no room."""
 ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
 """Exit codes, the worst first: problems of this machine, of an archive, of a setting, of a service."""
 
@@ -71,7 +74,7 @@ ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
     "wait_lock",
     "token_file", "account", *SERVICE_OPTIONS, "timezone", "ping_url", "on_failure", "closing", "assets",
     "file_url", "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts", "allow_private_network",
-    "strict_assets", "capture", "home_url", "user_agent", "operator",
+    "strict_assets", "capture", "home_url", "user_agent", "operator", "warc", *FLAG_SETTINGS,
 )  # fmt: skip
 @click.option("--title", "site_title", metavar="TEXT", help=message("Name of the blog on its site. [default: its id]"))
 @click.option("--retry-lost", is_flag=True, help=message("Request the pictures that are gone again now."))
@@ -127,7 +130,13 @@ def backup_command(
 def _advise(source: NamedSource, out: Output, *, remembers: bool) -> None:
     """Keep the options of a backup in its archive, and say how to make the next one."""
     target = source.target
-    kept = remember_options(target, source.options, out) if remembers else None
+    flags = {name: source.options.get(name) for name in FLAG_SETTINGS}
+    others = {name: value for name, value in source.options.items() if name not in FLAG_SETTINGS}
+    kept = remember_options(target, others, out) if remembers else None
+    if remembers and any(flags.values()):
+        from exporter.cli.answers import keep_answers
+
+        keep_answers(flags, target.blog_id, out)
     if source.files is not None:
         command = suggested("backup", "FILE", "--archive", target.root)
         out.say("When you have a newer export file: {command}", command=command)
@@ -191,6 +200,8 @@ def _back_up_target(
     attended = not out.as_json and out.verbosity >= 0 and sys.stdin.isatty() and sys.stderr.isatty()
     if attended and not run_options["dry_run"] and settings.site and settings.site_title is None:
         settings = _with_title(target.root, settings)
+    if settings.capture and not run_options["dry_run"]:
+        settings = with_contact(out, settings, click.get_current_context().params.get("config"))
     outcome = back_up(target.root, target.blog_id, settings, out, files=files, label=target.label, **run_options)
     if not run_options["dry_run"] and outcome.exit_code in SAVED:
         note_archive(target.root, target.label)
@@ -270,6 +281,39 @@ def back_up(
     return notifier.outcome
 
 
+def _declared(
+    root: Path, blog_id: str, settings: Settings, out: Output, files: ExportFiles | None
+) -> tuple[Settings, Declared | None]:
+    """Return the settings, and what the owner declared about flags, for ``--warc``.
+
+    Raises:
+        UsageError: the option asks for exchanges that do not exist, or nothing says which of them are public.
+    """
+    if not settings.warc:
+        return settings, None
+    from exporter.cli.answers import declared_flags
+    from exporter.library.backup import records_of
+
+    asked = settings.sources["warc"].origin is Origin.OPTION
+    if files is not None:
+        if asked:
+            raise UsageError(message("An export file has no exchanges with a service: leave out --warc."))
+        out.say("An export file has no exchanges with a service, so --warc changes nothing.")
+        return replace(settings, warc=False), None
+    service = records_of(root, settings)
+    declared = declared_flags(service, settings, blog_id, out, all_as_draft=False)
+    if service.is_undeclared(declared):
+        text = message(
+            "Nothing says yet which entries are public, so --warc would keep no exchange. Back up without it first. "
+            "{hint}",
+            hint=service.flag_hint,
+        )
+        if asked:
+            raise UsageError(text)
+        out.warn(text)
+    return settings, declared
+
+
 def _back_up(
     root: Path,
     blog_id: str,
@@ -288,6 +332,7 @@ def _back_up(
     from exporter.cli.summary import dry_run_lines, quiet_line, summary_lines
     from exporter.library.backup import backup, open_service
 
+    settings, declared = _declared(root, blog_id, settings, out, files)
     begun = time.monotonic()
     progress = progress_for(out, settings.timezone)
     pages: CaptureOutcome | BlogExporterError | None = None
@@ -298,7 +343,7 @@ def _back_up(
             contextlib.nullcontext() if monitor is None else monitor.started(),
             open_service(blog_id, settings, files=files, warn=out.warn, on_retry=progress.retrying) as service,
         ):
-            made = backup(root, service, settings, dry_run=dry_run, **how)
+            made = backup(root, service, settings, dry_run=dry_run, declared=declared, **how)
             with signals.passed_to(made.stop):
                 async with made:
                     async for event in made:
@@ -378,8 +423,9 @@ def _join_pages(outcome: Outcome, pages: CaptureOutcome | BlogExporterError) -> 
             RecordProblem("capture", each["url"] or None, restored_from(each, "reason")) for each in pages.problems
         ]
     outcome.problems = [*outcome.problems, *problems]
-    codes = (outcome.exit_code, pages.exit_code)
-    outcome.exit_code = min(codes, key=lambda code: ORDER.index(code) if code in ORDER else -1)
+    # The backup is saved, so a capture that failed makes it incomplete and not failed.
+    code = pages.exit_code if pages.exit_code in SAVED else Incomplete.exit_code
+    outcome.exit_code = min(outcome.exit_code, code, key=ORDER.index)
 
 
 def _pages_document(pages: CaptureOutcome | BlogExporterError) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``capture``: capture the public pages of a blog as they are, with progress and a summary."""
+"""``capture``: record a blog's public pages, with progress and a summary."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exporter.cli.contact import with_contact
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import Command, setting_options, with_config
 from exporter.cli.output import OnLoss, Output
@@ -33,14 +34,12 @@ Examples:
 _SAVED = frozenset({0, Incomplete.exit_code})
 
 
-def _limit_options(command: Command) -> Command:
-    """Add an option for each limit. The settings have longer names, because a list has a limit of pages too."""
-    for name in ("max_time", "max_size", "max_pages"):
-        setting = SETTINGS[f"capture_{name}"]
-        command = click.option(
-            option_name(name), f"capture_{name}", metavar=setting.metavar, help=setting.help,
-            show_default=setting.default or None,
-        )(command)  # fmt: skip
+def capture_limit_options(command: Command) -> Command:
+    """Add an option for each limit. The settings have longer names, because lists also have a limit of pages."""
+    for name in ("capture_max_time", "capture_max_size", "capture_max_pages"):
+        setting, option = SETTINGS[name], option_name(name.removeprefix("capture_"))
+        how: dict[str, Any] = {"metavar": setting.metavar, "show_default": setting.default or None}
+        command = click.option(option, name, help=setting.help, **how)(command)
     return command
 
 
@@ -48,11 +47,11 @@ def _limit_options(command: Command) -> Command:
     "capture",
     epilog=_EPILOG,
     help=message(
-        """Capture the public pages of the blog SOURCE as they are, with their styles, fonts, pictures and scripts.
+        """Record the public pages of the blog SOURCE, with their styles, fonts, pictures and scripts.
 
         SOURCE is the blog's address, its ID at a known service, the folder of its archive, or the name of a blog in
         your settings file. The exchanges are kept as WARC 1.1 in captures/ of the archive. A later capture keeps only
-        what has changed. To resume an interrupted capture, run the command again."""
+        the changes. To resume an interrupted capture, run the command again."""
     ),
 )
 @click.argument("words", metavar="SOURCE")
@@ -62,7 +61,7 @@ def _limit_options(command: Command) -> Command:
     "retries", "give_up_after", "wait_lock", "page_rules", "obey_robots", "entry_url", "timezone", "skip_asset_hosts",
     "allow_private_network",
 )  # fmt: skip
-@_limit_options
+@capture_limit_options
 @click.option("--new", is_flag=True, help=message("Create a new archive in place of a missing one."))
 @click.option("--dry-run", is_flag=True, help=message("Only read robots.txt, home page, sitemaps and feeds."))
 @click.option("--no-remember", is_flag=True, help=message("Do not keep these options in the archive's settings.toml."))
@@ -85,15 +84,14 @@ def capture_command(
         raise UsageError("{path} is an export file, which has no pages. Name the blog's address.", path=words)
     if target.notice is not None:
         out.warn(target.notice)
+    settings = target.settings if dry_run else with_contact(out, target.settings, config)
     if not new:
         require_archive_if_known(target.root, target.label)
     begun = time.monotonic()
 
     async def run() -> CaptureOutcome:
         async with Engine() as engine:
-            return await captured(
-                target.root, target.blog_id, target.settings, engine, out, dry_run=dry_run, signals=signals
-            )
+            return await captured(target.root, target.blog_id, settings, engine, out, dry_run=dry_run, signals=signals)
 
     with catch_signals() as signals:
         outcome = asyncio.run(run())

@@ -8,14 +8,27 @@ from typing import Any
 
 import click
 
+from exporter.archive.archive import Archive
 from exporter.cli.answers import keep_answers
-from exporter.cli.export_options import Job, export_options, print_doubt, run_export, unused_options
+from exporter.cli.export_options import (
+    Job,
+    check_no_wacz_options,
+    check_wacz_options,
+    chosen,
+    export_options,
+    print_doubt,
+    resolved,
+    run_export,
+    unused_options,
+    wacz_options,
+)
 from exporter.cli.help import PATH, HelpedCommand, cli_command
 from exporter.cli.options import readable_archive, with_config
 from exporter.cli.output import Output, counted, shown, size_text
+from exporter.cli.signals import ended_by_sigterm
 from exporter.errors import UsageError
 from exporter.export.folder import report_path
-from exporter.export.formats import FORMATS, NAMED
+from exporter.export.formats import FORMATS, NAMED, WACZ
 from exporter.export.targets import TARGETS
 from exporter.library.export import Exported, format_named
 from exporter.message import listed, message
@@ -28,7 +41,9 @@ Examples:
   blog-exporter export wxr DIR OUT --public-open-flg 1 --visible-delete-flg f
   blog-exporter export hatena DIR OUT --media-base-url https://new.example/media/
   blog-exporter export wxr DIR OUT --only all --dry-run
+  blog-exporter export wacz DIR OUT.wacz
 """
+_WACZ_HELP = message("libraries and ReplayWeb.page: the captured pages in one file")
 
 
 class _Command(HelpedCommand):
@@ -42,6 +57,8 @@ class _Command(HelpedCommand):
         ):
             with formatter.section(translated(heading)):
                 formatter.write_dl([(name, translated(NAMED[name].help)) for name in names], column)
+        with formatter.section(translated(message("Captures"))):
+            formatter.write_dl([(WACZ, translated(_WACZ_HELP))], column)
         super().format_epilog(ctx, formatter)
 
 
@@ -60,11 +77,14 @@ class _Command(HelpedCommand):
 @readable_archive("PICTURES", "[DIR]")
 @click.argument("target", metavar="[OUT]", required=False, type=PATH)
 @export_options
+@wacz_options
 @with_config()
 def export_command(*, out: Output, form: str | None, archive: Path | None, target: Path | None, **given: Any) -> int:
     """Run ``export``."""
     if form is None or (form not in NAMED and archive is None and Path(form).is_dir()):
         return _ask(out, None if form is None else Path(form), given)
+    if form == WACZ:
+        return _export_wacz(out, archive, target, given)
     return _export(out, _job(form, archive, target, given))
 
 
@@ -92,6 +112,7 @@ def _job(form: str, archive: Path | None, target: Path | None, given: dict[str, 
 
 def _export(out: Output, job: Job) -> int:
     dry_run = job.given["dry_run"]
+    check_no_wacz_options(job.form, job.given)
     for option in unused_options(job.form, job.given):
         out.warn("{option} has no effect on {form}.", option=option, form=job.form)
     exported, declared = run_export(job, out, dry_run=dry_run)
@@ -106,6 +127,42 @@ def _export(out: Output, job: Job) -> int:
     exports = [each.document for each in exported]
     out.document({"archive": str(job.archive.resolve()), "dry_run": dry_run, "exports": exports})
     return 0
+
+
+def _export_wacz(out: Output, archive: Path | None, target: Path | None, given: dict[str, Any]) -> int:
+    from exporter.library.wacz import WaczOptions, export_wacz
+
+    if archive is None or target is None:
+        raise UsageError("export wacz needs DIR, the archive, and OUT, a new file: export wacz DIR OUT.wacz.")
+    check_wacz_options(given)
+    info = Archive.open(archive).info
+    found = resolved(given, info.blog_id, out)
+    choice = chosen(out, archive, info, found, given)
+    wanted = WaczOptions(given["rendered"], given["sign"], given["force"], given["dry_run"])
+    with ended_by_sigterm(message("nothing was written")):
+        exported = export_wacz(archive, target, choice.options, wanted, at=choice.version, check=choice.check)
+    _print(out, exported, choice.options.declared, dry_run=wanted.dry_run)
+    _print_captures(out, exported)
+    if not wanted.dry_run:
+        keep_answers(given, info.blog_id, out)
+    out.document({"archive": str(archive.resolve()), "dry_run": wanted.dry_run, "exports": [exported.document]})
+    return 0
+
+
+def _print_captures(out: Output, exported: Exported) -> None:
+    packed = exported.document["captures"]
+    out.say(
+        "Packed: {captures} with {posts}, {others}.",
+        captures=counted(packed["captures"], "capture"),
+        posts=counted(packed["posts"], "post"),
+        others=counted(packed["other_pages"], "other page"),
+    )
+    if packed["withheld_records"]:
+        out.warn(
+            "{records} left out: pages of entries that are not public now. Lists that were captured before may still "
+            "show their titles.",
+            records=counted(packed["withheld_records"], "captured record"),
+        )
 
 
 def _print(out: Output, exported: Exported, declared: Declared, *, dry_run: bool) -> None:
@@ -127,7 +184,7 @@ def _print(out: Output, exported: Exported, declared: Declared, *, dry_run: bool
         out.warn("No entry is in {folder}; the lines above say why.", folder=folder)
     _print_hidden_since(out, exported)
     hidden = report.hidden_comments()
-    if hidden and not declared.visible_comment_flags:
+    if hidden and not declared.visible_comment_flags and document["format"] != WACZ:
         out.warn(
             "{comments} left out: declare the visible ones with --visible-delete-flg f (see inspect).",
             comments=counted(hidden, "comment"),

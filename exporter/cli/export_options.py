@@ -15,6 +15,7 @@ from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.manifest import ArchiveInfo
 from exporter.archive.state import State
 from exporter.cli.answers import check_answers, declared_flags
+from exporter.cli.help import PATH
 from exporter.cli.options import given_settings, setting_options, settings_of
 from exporter.cli.output import Output, shown
 from exporter.cli.signals import ended_by_sigterm
@@ -35,6 +36,13 @@ from exporter.translation import translated
 
 _LANGUAGE: Final = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*")
 _OF_SOME_FORMATS: Final = ("title", "language", "by_year", "vertical", "preset", "comments")
+_NOT_OF_WACZ: Final = {
+    "since": None, "until": None, "category": None, "tag": None, "only": "public", "all_as_draft": False,
+    "hidden_comments": False, "body": "markdown", "wordpress_body": None, "media_base_url": "", "media_folder": False,
+    "preset": None, "max_entries": None, "max_bytes": None, "limits_of": None, "new_url": None, "language": None,
+    "by_year": False, "vertical": False, "comments": None,
+}  # fmt: skip
+"""Options without an effect on WACZ files, and their defaults."""
 _FLAG: Final[dict[str, Any]] = {"is_flag": True}
 
 Command = Callable[..., Any]
@@ -119,10 +127,21 @@ _EXPORT: Final[dict[str, dict[str, Any]]] = {
 }  # fmt: skip
 """The options that say how an export is written."""
 
+_WACZ: Final[dict[str, dict[str, Any]]] = {
+    "--rendered": {**_FLAG, "help": message("In a WACZ file, make pages of posts that were not captured.")},
+    "--sign": {"metavar": "KEY", "type": PATH, "help": message("Sign a WACZ file with the private key in file KEY.")},
+}
+"""The options of WACZ files."""
+
 
 def choice_options(command: Command) -> Command:
     """Add the options that choose a part of the blog, shared by all new homes."""
     return setting_options(*FLAG_SETTINGS)(_all(_CHOICE, command))
+
+
+def wacz_options(command: Command) -> Command:
+    """Add the options of WACZ files."""
+    return _all(_WACZ, command)
 
 
 def export_options(command: Command) -> Command:
@@ -170,6 +189,32 @@ def check_options(form: str, given: Mapping[str, Any]) -> None:
         raise UsageError(
             "--media-base-url {base!r} must be an address such as https://NEW/media/, or a path: /media/.", base=base
         )
+
+
+def check_wacz_options(given: Mapping[str, Any]) -> None:
+    """Refuse options that a WACZ file cannot honour.
+
+    Raises:
+        UsageError: names the option.
+    """
+    for name, default in _NOT_OF_WACZ.items():
+        if given[name] != default:
+            raise UsageError(
+                "{option} has no effect on wacz, which packs whole captures; leave it out.", option=option_name(name)
+            )
+
+
+def check_no_wacz_options(form: str, given: Mapping[str, Any]) -> None:
+    """Refuse the options of WACZ files for another format.
+
+    Raises:
+        UsageError: names the option.
+    """
+    for option in ("rendered", "sign"):
+        if given[option]:
+            raise UsageError(
+                "{option} is for wacz, not for {form}; leave it out.", option=option_name(option), form=form
+            )
 
 
 def check_choice(given: Mapping[str, Any]) -> None:

@@ -7,13 +7,16 @@ import os
 import time
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from exporter.cli.capture import capture_limit_options
+from exporter.cli.contact import with_contact
 from exporter.cli.fleet_archives import PoolChoice, catalogue, index, pool_options, rebuild, search, site, verify
+from exporter.cli.fleet_captures import outlinks
 from exporter.cli.help import PATH, HelpedGroup
-from exporter.cli.options import duration_option, setting_options, settings_of, with_config
+from exporter.cli.options import Command, duration_option, setting_options, settings_of, with_config
 from exporter.cli.output import OnLoss, Output
 from exporter.clock import SystemClock
 from exporter.errors import BlogExporterError, UsageError
@@ -75,27 +78,53 @@ def command() -> None:
     """Run a command over many blogs."""
 
 
-for _each in (catalogue, index, search, site, verify, rebuild):
+for _each in (catalogue, index, outlinks, search, site, verify, rebuild):
     command.add_command(_each)
 
 
+def _run_options(command: Command) -> Command:
+    """Add the options of all runs over a list."""
+    for option in reversed(
+        (
+            click.argument("blogs", metavar="LIST", type=PATH),
+            click.option(
+                "--into", "root", required=True, type=PATH, metavar="DIR", help=message("The fleet's folder.")
+            ),
+            click.option(
+                "--at-once",
+                type=click.IntRange(1, 10_000),
+                default=100,
+                help=message("Most blogs under way at a time."),
+            ),
+            click.option(
+                "--tries", type=click.IntRange(1, 100), default=4, help=message("Most attempts for a blog in this run.")
+            ),
+            click.option(
+                "--retry-after",
+                metavar="TIME",
+                default="1m",
+                help=message(
+                    "Wait after a blog's first failure; each further wait is three times as long, a day at most."
+                ),
+            ),
+            click.option("--retry-now", is_flag=True, help=message("Retry failed blogs at once.")),
+            click.option(
+                "--again-after", metavar="AGE", help=message("Save blogs again after AGE. [default: never again]")
+            ),
+            click.option("--new", is_flag=True, help=message("Begin a new fleet if a known one is missing.")),
+            click.option(
+                "--deadline",
+                metavar="DATE",
+                help=message("Begin no blog after this date or time, and forecast against it."),
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
 @command.command("run", help=message("Save every due blog of LIST, each into its own archive below DIR."))
-@click.argument("blogs", metavar="LIST", type=PATH)
-@click.option("--into", "root", required=True, type=PATH, metavar="DIR", help=message("The fleet's folder."))
-@click.option("--at-once", type=click.IntRange(1, 10_000), default=100, help=message("Most blogs under way at a time."))
-@click.option("--tries", type=click.IntRange(1, 100), default=4, help=message("Most attempts for a blog in this run."))
-@click.option(
-    "--retry-after",
-    metavar="TIME",
-    default="1m",
-    help=message("Wait after a blog's first failure; each further wait is three times as long, a day at most."),
-)
-@click.option("--retry-now", is_flag=True, help=message("Retry failed blogs at once."))
-@click.option("--again-after", metavar="AGE", help=message("Save blogs again after AGE. [default: never again]"))
-@click.option("--new", is_flag=True, help=message("Begin a new fleet if a known one is missing."))
-@click.option(
-    "--deadline", metavar="DATE", help=message("Begin no blog after this date or time, and forecast against it.")
-)
+@_run_options
 @setting_options(
     "base_url", "profile", "concurrency", "rate", "retries", "give_up_after", "refresh", "max_age", "token_file",
     "account", "timezone", "assets", "file_url", "entry_url", "max_asset_size", "archive_fallback",
@@ -105,34 +134,65 @@ for _each in (catalogue, index, search, site, verify, rebuild):
 @click.option("--site", flag_value="yes", default=None, help=message("Keep an offline site in every archive."))
 @click.option("--markdown", flag_value="yes", default=None, help=message("Keep Markdown in every archive."))
 @with_config(on_loss=OnLoss.WARN)
-def run(
-    *, out: Output, blogs: Path, root: Path, at_once: int, tries: int, retry_after: str, retry_now: bool,
-    again_after: str | None, new: bool, deadline: str | None, pools: PoolChoice, config: Path | None,
-    **given: str | None,
-) -> int:  # fmt: skip
+def run(**given: Any) -> int:
     """Run ``fleet run``."""
+    return _over_list({"site": "no", "markdown": "no"}, **given)
+
+
+@command.command(
+    "capture",
+    help=message(
+        "Capture the public pages of every due blog of LIST, each into the archive below DIR.\n\n"
+        "The blogs of a service share the limits of one host. An archive that does not exist is made. The captures "
+        "have a ledger of their own, so both commands can use the same list and folder."
+    ),
+)
+@_run_options
+@setting_options(
+    "base_url", "profile", "service", "home_url", "user_agent", "operator", "concurrency", "rate", "retries",
+    "give_up_after", "page_rules", "obey_robots", "entry_url", "timezone", "max_asset_size", "skip_asset_hosts",
+    "allow_private_network",
+)  # fmt: skip
+@capture_limit_options
+@pool_options
+@with_config(on_loss=OnLoss.WARN)
+def capture(**given: Any) -> int:
+    """Run ``fleet capture``."""
+    return _over_list({}, captures=True, **given)
+
+
+def _over_list(
+    always: Mapping[str, str], /, *, captures: bool = False, out: Output, blogs: Path, root: Path, at_once: int,
+    tries: int, retry_after: str, retry_now: bool, again_after: str | None, new: bool, deadline: str | None,
+    pools: PoolChoice, config: Path | None, **given: str | None,
+) -> int:  # fmt: skip
+    """Back up or capture the due blogs of a list; options replace the settings in ``always``."""
     from exporter.archive.atomic import make_folder, translated
     from exporter.archive.settings_file import note_archive, require_fleet_if_known
     from exporter.cli.signals import catch_signals
     from exporter.fleet.blog_list import read_list
     from exporter.fleet.fleet_run import FleetPlan
     from exporter.fleet.host_workers import HostTask, recover
-    from exporter.fleet.ledger import FILE_NAME, FleetLedger
+    from exporter.fleet.ledger import CAPTURES, FILE_NAME, FleetLedger
     from exporter.fleet.overview import fleet_lock
 
-    options = {"site": "no", "markdown": "no", **{name: value for name, value in given.items() if value is not None}}
-    settings_of(out, config, options)
+    ledger_name = CAPTURES if captures else FILE_NAME
+    options = {**always, **{name: value for name, value in given.items() if value is not None}}
+    settings = settings_of(out, config, options)
     plan = FleetPlan(tries, duration_option("--retry-after", retry_after), _moment(deadline), max(100, at_once))
     again = None if again_after is None else duration_option("--again-after", again_after)
     pools.pool([root])
 
     if not new:
-        require_fleet_if_known(root, exists=(root / FILE_NAME).exists())
+        require_fleet_if_known(root, exists=any((root / name).exists() for name in (FILE_NAME, CAPTURES)))
+    if captures:
+        operator = with_contact(out, settings, config).operator
+        options |= {} if operator is None else {"operator": operator}
     with translated(root):
         make_folder(root)
     with fleet_lock(root) as lock, catch_signals() as signals:
         lock.acquire(SystemClock().now())
-        with FleetLedger.create(root) as ledger:
+        with FleetLedger.create(root, ledger_name) as ledger:
             listing = ledger.list_blogs(read_list(blogs), time.time())
             note_archive(root)
             recover(root, ledger)
@@ -146,7 +206,7 @@ def run(
             )
             exit_code = 1
             try:
-                task = HostTask(root.absolute(), 0, at_once, {}, options, config)
+                task = HostTask(root.absolute(), 0, at_once, {}, options, config, ledger_name)
                 exit_code = _run(ledger, plan, task, pools, out, signals, number)
             except BlogExporterError as error:
                 exit_code = error.exit_code
@@ -217,7 +277,7 @@ def _run(
                     return moment, error
         return moment, None
 
-    hosts = len(hosts_of(ledger.listed(), settings))
+    hosts = len(hosts_of(ledger.listed(), settings, task.ledger))
     with contextlib.ExitStack() as stack:
         pool: WorkerPool | None = None
         if hosts > 1 and (pools.engine == "dask" or pools.workers != 1):
@@ -237,9 +297,9 @@ async def _backups(
     task: HostTask, settings: Callable[[DueBlog], Settings], pool: WorkerPool | None, hosts: int
 ) -> AsyncIterator[Backups]:
     """Save blogs in this process, or with a pool in one worker for each group of hosts."""
-    from exporter.fleet.host_workers import HostWorkers
+    from exporter.fleet.host_workers import HostWorkers, saver_of
     from exporter.fleet.overview import fleet_lock
-    from exporter.fleet.saving import BlogSaver, rare_collections
+    from exporter.fleet.saving import rare_collections
     from exporter.http.engine import Engine
 
     if pool is not None:
@@ -253,23 +313,25 @@ async def _backups(
         return
     clock = SystemClock()
     with rare_collections():
-        async with Engine(clock=clock) as http, BlogSaver(task.root, http, settings, clock, task.at_once) as saver:
+        async with Engine(clock=clock) as http, saver_of(task, http, clock) as saver:
             yield saver
 
 
 @command.command("status", help=message("Show the state of a fleet: saved and failing blogs, and the forecast."))
 @click.argument("root", metavar="DIR", type=PATH)
 @click.option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus in place of words."))
+@click.option("--captures", is_flag=True, help=message("The state of the captures instead."))
 @with_config()
-def status(*, out: Output, root: Path, prometheus: bool, config: Path | None) -> int:
+def status(*, out: Output, root: Path, prometheus: bool, captures: bool, config: Path | None) -> int:
     """Run ``fleet status``."""
     from exporter.cli.fleet_output import overview_lines, problem_of
+    from exporter.fleet.ledger import CAPTURES, FILE_NAME
     from exporter.fleet.overview import metrics, overview
 
     if prometheus and out.as_json:
         raise UsageError(message("Give --json or --prometheus, not both."))
     settings_of(out, config)
-    document = overview(root, time.time())
+    document = overview(root, time.time(), CAPTURES if captures else FILE_NAME)
     out.document(document)
     if prometheus:
         out.raw(metrics(document).encode())

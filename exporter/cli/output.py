@@ -246,7 +246,10 @@ _COUNTED: Final[dict[str, Callable[[int], Message]]] = {
     "user": lambda n: message_n("{n:,} user", "{n:,} users", n),
     "upload": lambda n: message_n("{n:,} upload", "{n:,} uploads", n),
     "part": lambda n: message_n("{n:,} part", "{n:,} parts", n),
+    "other page": lambda n: message_n("{n:,} other page", "{n:,} other pages", n),
+    "captured record": lambda n: message_n("{n:,} captured record", "{n:,} captured records", n),
     "request": lambda n: message_n("{n:,} request", "{n:,} requests", n),
+    "exchange": lambda n: message_n("{n:,} exchange", "{n:,} exchanges", n),
     "retry": lambda n: message_n("{n:,} retry", "{n:,} retries", n),
 }
 

@@ -74,7 +74,8 @@ def serve_command(
     import secrets
 
     from exporter.cli.signals import catch_signals
-    from exporter.serve.app import Place, Server, is_loopback, site_folder
+    from exporter.serve.app import Server, site_folder
+    from exporter.serve.listening import Place, is_loopback
 
     if not host.strip("[]"):
         raise UsageError(message("--host is empty: name the address to listen at, or leave it out."))

@@ -55,10 +55,30 @@ def summary_lines(root: Path, outcome: Outcome, took: timedelta) -> Iterator[str
         yield from _asset_lines(outcome.assets)
     if outcome.completeness is not None:
         yield from completeness_lines(outcome.completeness, [problem.document() for problem in outcome.problems])
+    if outcome.warc is not None:
+        yield from _warc_lines(outcome.warc)
     yield _cost_line(outcome, took)
     yield message("Archive: {path}", path=printable(str(root.absolute())))
     places = (root / "latest" / name for name in ("site/index.html", "markdown/index.md"))
     yield from (message("Read it: {path}", path=printable(str(place))) for place in places if place.is_file())
+
+
+def _warc_lines(warc: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what became of the recorded exchanges."""
+    if warc["error"] is not None:
+        yield message("WARC: not written. {reason}", reason=shown(restored_from(warc, "error"), 400))
+        return
+    new, left_out = warc["written"] + warc["revisits"], sum(warc["left_out"].values())
+    if warc["capture"] is None:
+        yield message("WARC: nothing new; no file was needed.")
+    else:
+        place = f"captures/{warc['capture']:06}"
+        yield message("WARC: {exchanges} new or changed, in {place}.", exchanges=counted(new, "exchange"), place=place)
+    if left_out:
+        yield message(
+            "Left out of the WARC: {exchanges}, as they hold records that are not public, or may.",
+            exchanges=counted(left_out, "exchange"),
+        )
 
 
 def dry_run_lines(outcome: Outcome, took: timedelta) -> Iterator[str]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive import writer
@@ -28,6 +28,7 @@ from exporter.archive.repair import Damage, RepairedFile, find_damage, readable_
 from exporter.archive.state import State
 from exporter.clock import timestamp
 from exporter.crawl import commit
+from exporter.crawl.api_capture import finish_staged
 from exporter.crawl.assets.captured import CapturedFiles
 from exporter.crawl.assets.download import AssetDownload, keep_file, keep_original
 from exporter.crawl.assets.summary import AssetSummary, read_assets, unread_assets
@@ -39,6 +40,8 @@ from exporter.crawl.ingest import BackupSettings, Ingest
 from exporter.crawl.join import Join, ServiceView
 from exporter.crawl.ledger import Ledger, PendingState
 from exporter.crawl.outcome import Outcome, assess, incomplete, later_run, still_damaged, unread_before
+from exporter.crawl.publicity import EntryPublication, Publicity
+from exporter.crawl.recording import RunRecording
 from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
 from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory, UsageError
@@ -62,6 +65,22 @@ _SYNCER = ThreadPoolExecutor(1, "checkpoints")
 _NOTES_SHOWN = 10
 _MANIFESTS_CHECKED = 16
 """Newest manifests whose hashes every run checks, because the views read them."""
+
+
+class RunReading(NamedTuple):
+    """What a run has read.
+
+    Attributes:
+        ledgers: the records to commit.
+        removals: the records to remove.
+        gone: the records that the service no longer has, by its own ids.
+        join: joins them with the records of other services, if there are any.
+    """
+
+    ledgers: Mapping[Kind, Ledger]
+    removals: Removals
+    gone: Mapping[Kind, Collection[str]]
+    join: Join | None = None
 
 
 @dataclass
@@ -97,6 +116,7 @@ class BackupRun:
         self._end: BlogExporterError | None = None
         self._answered = False
         self._concluding = False
+        self._recording = RunRecording(self._layout, self.client, self.settings, self.clock)
         self._joins: JoinedRecords | None = None
         self._sources: list[str] | None = None
         self.outcome = Outcome(timestamp(self.clock.now()))
@@ -174,7 +194,8 @@ class BackupRun:
             full = NoMemory()
             await self._finish("failed", full)
             raise full from None
-        partial = still_damaged(self._layout.root, self.outcome.damaged) or incomplete(self.outcome.problems)
+        damaged = still_damaged(self._layout.root, self.outcome.damaged)
+        partial = damaged or self._recording.without_space() or incomplete(self.outcome.problems)
         whole = "unchanged" if self.outcome.version is None else "saved"
         await self._finish(whole if partial is None else "partial", partial)
         if self._end is not None:
@@ -207,8 +228,10 @@ class BackupRun:
             self._emit(Started(self.settings.blog_id, parent))
             if later is not None:
                 self._emit(ClockDiffers(timestamp(self.clock.now()), run_before=later))
-            purpose = settings.purpose(self.service.options, parent, sealed)
+            recorded = self.client.recorder is not None
+            purpose = settings.purpose(self.service.options, parent, sealed, recorded=recorded)
             checkpoint = await opened.enter_async_context(self._checkpoint(purpose))
+            await self._recording.begin(checkpoint, opened)
             view = None if self._joins is None else await self._view(self._joins, state, opened, purpose)
             base = state if view is None else view.state
             freshness = Freshness(self._freshness_file(), sealed)
@@ -221,16 +244,19 @@ class BackupRun:
                 if settings.dry_run:
                     await self._rehearse(ingest)
                     return
-                ledgers, removals = await self._read(ingest, view, damage, first)
+                read = await self._read(ingest, view, damage, first)
+                ledgers, removals = read.ledgers, read.removals
                 await self._created()
                 await self._read_assets(ledgers, state, removals)
                 await self._keep_originals(ingest, ledgers)
                 for ledger in ledgers.values():
                     ledger.spool.flush()
+                await self._recording.write(self._publicity(ingest, read, state))
             if self._end is not None:
                 raise self._end
             self._concluding = True
             await self._commit(ingest, ledgers, removals, state, damage)
+            await self._recording.seal(self.outcome)
             if damage.lines:
                 self._restored(await finish_in_thread(lambda: list(repair(Archive.open(self._layout.root)))))
             await finish_in_thread(lambda: self._remember_damage(damage))
@@ -254,9 +280,7 @@ class BackupRun:
             lambda original: asyncio.to_thread(keep_original, store, original.url, original.content),
         )
 
-    async def _read(
-        self, ingest: Ingest, view: ServiceView | None, damage: Damage, first: list[str]
-    ) -> tuple[Mapping[Kind, Ledger], Removals]:
+    async def _read(self, ingest: Ingest, view: ServiceView | None, damage: Damage, first: list[str]) -> RunReading:
         """Read the service, and return the new and changed records and the removed ones.
 
         Raises:
@@ -272,9 +296,9 @@ class BackupRun:
             refuse_mass_disappearance(ingest)
         removals = await find_removals(ingest, self.settings.concurrency)
         if view is None:
-            return ingest.ledgers, removals
+            return RunReading(ingest.ledgers, removals, removals.evidence)
         join = await self._join(view, ingest, removals)
-        return join.ledgers, join.removals
+        return RunReading(join.ledgers, join.removals, removals.evidence, join)
 
     def _freshness_file(self) -> InnerPath:
         """Return the file with the times of earlier readings; several services have other ids for the same entry."""
@@ -293,6 +317,18 @@ class BackupRun:
         view = await finish_in_thread(lambda: ServiceView(joins, self.service, state, checkpoint))
         opened.callback(view.state.close)
         return view
+
+    def _publicity(self, ingest: Ingest, read: RunReading, state: State) -> Publicity:
+        """Return what judges the answers of this run, when everything is read."""
+        now, declared = self.clock.now(), self.settings.declared
+        ingest.checkpoint.flush()
+        records = PendingState(ingest.state, ingest.ledgers, read.gone)
+        others = []
+        if read.join is not None and self._joins is not None:
+            joined = PendingState(state, read.ledgers, read.removals.evidence)
+            others.append(EntryPublication(self._joins, joined, declared, now, read.join.entry_ids))
+        entries = EntryPublication(self.service, records, declared, now)
+        return Publicity(entries, others, self.service.capabilities.open_to_all)
 
     async def _join(self, view: ServiceView, ingest: Ingest, removed: Removals) -> Join:
         """Join what the run read with the archive, whose records other services gave too."""
@@ -352,6 +388,7 @@ class BackupRun:
         documents = [path for path in known_damage(reader) if not is_read_again(path)]
         self._restored(restore_documents(self._layout, None if documents else _MANIFESTS_CHECKED))
         finish_commit(reader)
+        finish_staged(self._layout)
         if reader.newest() is None:
             return reader.state(), unread_before(reader), Damage(), later
         self._note_sources(reader)
@@ -418,7 +455,9 @@ class BackupRun:
             try:
                 while True:
                     await asyncio.sleep(_SYNC_SECONDS)
-                    await asyncio.get_running_loop().run_in_executor(_SYNCER, checkpoint.sync)
+                    # The exchanges first: notes in the checkpoint say that their pages and entries were read.
+                    for write in (self._recording.sync, checkpoint.sync):
+                        await asyncio.get_running_loop().run_in_executor(_SYNCER, write)
             except BlogExporterError as error:
                 self.stop(error)
 

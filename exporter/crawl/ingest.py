@@ -15,14 +15,16 @@ from exporter.clock import differs, timestamp
 from exporter.crawl.checkpoint import Checkpoint, Purpose
 from exporter.crawl.events import ClockDiffers, EntriesPlanned, EntryRead, Event, RecordFailed, SweepDone
 from exporter.crawl.freshness import Age, Refresh, entries_to_read
+from exporter.crawl.held import entry_held, group_held, user_held
 from exporter.crawl.ledger import UNSEEN, EntryTexts, Ledger, Place, restore
 from exporter.crawl.sweep import MAX_ID_CHARACTERS, UNREADABLE, Sweep, SweepResult, compare_comments
 from exporter.crawl.tasks import for_each, run_together, task_group
 from exporter.errors import ApiError, ArchiveDamaged, BlogGone, NotAuthorised, ServiceError, TransportError
 from exporter.message import message, said, stored
 from exporter.model.kinds import KIND_NAMES, Kind
+from exporter.model.publication import Declared
 from exporter.model.records import Audience
-from exporter.service.interface import BlogService, Call, Cursor, EntryAnswer, Original, Page, Validators, WrongRecord
+from exporter.service.interface import BlogService, Cursor, EntryAnswer, Original, Validators, WrongRecord
 
 if TYPE_CHECKING:
     from exporter.archive.state import State
@@ -57,6 +59,7 @@ class BackupSettings:
         resume_max_age: the oldest interrupted run that is resumed.
         assets: settings for pictures and files; ``None`` to read none.
         strict_assets: whether files that are gone for good make the backup incomplete.
+        declared: what the owner declared about flags, which decides which recorded exchanges are public.
     """
 
     blog_id: str
@@ -69,16 +72,22 @@ class BackupSettings:
     resume_max_age: timedelta = timedelta(hours=24)
     assets: AssetSettings | None = None
     strict_assets: bool = False
+    declared: Declared = field(default_factory=Declared)
 
-    def purpose(self, options: Mapping[str, Any], parent: int | None, parent_sha256: str | None) -> Purpose:
+    def purpose(
+        self, options: Mapping[str, Any], parent: int | None, parent_sha256: str | None, *, recorded: bool = False
+    ) -> Purpose:
         """Return the identity of this run for its checkpoint.
 
         Args:
             options: the service's options.
             parent: the parent version.
             parent_sha256: the SHA-256 of its manifest.
+            recorded: whether the run records its exchanges, which a run without a record cannot resume.
         """
         settings = {"notes": _NOTES_VERSION, "refresh": str(self.refresh), **options}
+        if recorded:
+            settings["warc"] = True
         return Purpose(self.blog_id, self.base_url, settings, parent, parent_sha256)
 
 
@@ -367,7 +376,7 @@ class Ingest:
     async def _user(self) -> None:
         ledger = self.ledgers[Kind.USER]
         try:
-            data = await self.client.fetch(*self.service.user_call())
+            data = await self.client.fetch(*self.service.user_call(), holds=partial(user_held, self.service))
         except UNREADABLE as error:
             self.user_failure = said(error)
             return
@@ -434,10 +443,12 @@ class Ingest:
         found: set[str] = set()
         try:
             call = self.service.entries_call(self.settings.blog_id, items) if items else None
-            answer = [] if call is None else await self.client.fetch(*call)
+            answer = (
+                [] if call is None else await self.client.fetch(*call, holds=partial(group_held, self.service, ids))
+            )
         except UNREADABLE as error:
             if isinstance(error, NotAuthorised):
-                await self.client.fetch(*self._first_page())
+                await self._fetch_first_page()
             answer = []
         answer.reverse()
         while answer:
@@ -523,7 +534,7 @@ class Ingest:
         except UNREADABLE as error:
             if isinstance(error, NotAuthorised):
                 # Raises the same error if the service refuses everything.
-                await self.client.fetch(*self._first_page())
+                await self._fetch_first_page()
             return error.with_traceback(None)  # the traceback would keep the answer in memory
         self._note_read(entry_id, sweep, answered)
         return None
@@ -599,8 +610,11 @@ class Ingest:
         validators = self.freshness.validators.get(entry_id) if self.service.capabilities.validators else None
         if validators is not None and not ledger.holds(entry_id):
             validators = None
-        call = self.service.listed_entry_call(self.settings.blog_id, entry_id, self._item_to_ask(entry_id), validators)
-        answer = await self.client.fetch(*call)
+        ask = partial(self.service.listed_entry_call, self.settings.blog_id, entry_id, self._item_to_ask(entry_id))
+        call = ask(validators)
+        if validators is not None and not self.client.is_kept(call.request):
+            call = ask(None)
+        answer: EntryAnswer = await self.client.fetch(*call, holds=partial(entry_held, self.service, entry_id))
         data = answer.data
         if data is None:
             ledger.mark(entry_id, sweep)
@@ -663,9 +677,10 @@ class Ingest:
             return None
         return message("the answer has neither a title nor a text; the entry list calls it {title!r}", title=title[:60])
 
-    def _first_page(self) -> Call[Page]:
+    async def _fetch_first_page(self) -> None:
+        """Request the first page of the entry list, to learn whether the service refuses everything."""
         paginator = self.service.pages(Kind.ENTRY_LIST, self.settings.blog_id, ())
-        return paginator.call(paginator.wanted(0)[0])
+        await self.client.fetch(*paginator.call(paginator.wanted(0)[0]))
 
     def close(self) -> None:
         """Close the files and release the ledgers, because the views after a run need their memory."""

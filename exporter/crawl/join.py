@@ -130,6 +130,11 @@ class Join:
         self.report = JoinReport()
         self.removals = Removals()
 
+    @property
+    def entry_ids(self) -> Mapping[str, str]:
+        """The archive's ids of entries by those of the service that the run read."""
+        return self._ids[Kind.ENTRIES]
+
     def run(self, removed: Removals) -> None:
         """Join the new and changed records; ``removed`` has the records that the service no longer has, by its ids."""
         self._pair_entries()

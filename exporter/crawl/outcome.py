@@ -32,6 +32,7 @@ class Outcome:
         version: the new version, ``None`` if nothing had changed.
         service_time: the service's time, if this machine's clock was more than a day away from it.
         joined: the numbers of entries that were joined with those of another service.
+        warc: what became of the exchanges with the service, if they were recorded.
         from_capture: the number of the newest capture that completed files, if no service was read.
         damaged: paths of damaged files that could not be restored, for the summary; ``verify`` finds them again.
     """
@@ -56,6 +57,7 @@ class Outcome:
     assets: AssetSummary | None = None
     service_time: str | None = None
     joined: dict[str, Any] | None = None
+    warc: dict[str, Any] | None = None
     from_capture: int | None = None
 
     def line(self) -> dict[str, Any]:
@@ -64,7 +66,7 @@ class Outcome:
         line["problems"] = [problem.document() for problem in self.problems]
         line |= stored_as("error", self.error)
         del line["damaged"]
-        for name in ("service_time", "joined", FROM_CAPTURE):
+        for name in ("service_time", "joined", "warc", FROM_CAPTURE):
             if line[name] is None:
                 del line[name]
         return line

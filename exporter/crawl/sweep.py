@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from exporter import lossless_json
 from exporter.crawl.checkpoint import note_of
 from exporter.crawl.events import PageRead
+from exporter.crawl.held import page_held
 from exporter.crawl.tasks import task_group
 from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
 from exporter.message import message, restored, said, stored
+from exporter.model.exchange import Held
 from exporter.model.kinds import KIND_NAMES, Kind
 from exporter.service.interface import BlogService, Cursor, Page, PageFacts, Paginator
 
@@ -252,9 +254,13 @@ class Sweep:
 
         try:
             # A list that was just read is the best later probe of whether the service still answers.
-            return await self.client.fetch(call.request, parse, probe=True)
+            return await self.client.fetch(call.request, parse, probe=True, holds=self._held_by)
         except UNREADABLE as error:
             return error.with_traceback(None)  # the traceback would keep the answer in memory
+
+    def _held_by(self, answer: _Answer) -> Held:
+        kind = self.result.kind if self.take_entry is None else Kind.ENTRIES
+        return page_held(self.service, kind, answer.page)
 
     async def _read_ahead(self, cursor: Cursor, number: int) -> _Answer | ServiceError | None:
         """Read a page ahead; return ``None`` if it is too large to keep until it is needed."""

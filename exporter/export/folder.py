@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
+import io
 import os
 import sqlite3
 import stat
@@ -13,7 +14,7 @@ import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from exporter import lossless_json
 from exporter.archive import atomic
@@ -37,6 +38,9 @@ from exporter.export.interface import (
 from exporter.message import message
 from exporter.model.asset import is_sha256
 from exporter.text import printable
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
 
 _BLOCK_BYTES = 3 << 18
 _PICTURE_AGAIN: Final = message("run backup, which reads it again, or restore it from another copy of the archive")
@@ -198,6 +202,97 @@ def _replaced(target: Path) -> dict[str, Any]:
     listed = [file._asdict() for file in dict.fromkeys(_listed(target))]
     content = _report(target).get(_CONTENT)
     return {**({_REPLACED: listed} if listed else {}), **({_REPLACED_CONTENT: content} if content else {})}
+
+
+def check_target_file(target: Path, *, force: bool) -> None:
+    """Refuse to write over any file but an export.
+
+    Raises:
+        UsageError: the target is a folder, a file that no export made or that changed since, or, without ``force``, an
+            export.
+    """
+    require_outside_archives(target)
+    if not os.path.lexists(target):
+        return
+    found = _file(target, target.name) if target.is_file() else None
+    if found is None or found not in _listed(target):
+        raise UsageError("{target} is there already, and no export made it; name another file.", target=target)
+    if not force:
+        raise UsageError(
+            "{target} is there already; add --force to replace the export in it, or name another file.", target=target
+        )
+
+
+def write_file_export(
+    fill: Callable[[BinaryIO], None], target: Path, describe: Callable[[WrittenFile], dict[str, Any]]
+) -> WrittenFile:
+    """Write an export that is one file: under a temporary name, then the report from ``describe``, then rename it.
+
+    As for folders, the report also lists the replaced file until the rename.
+
+    Raises:
+        UsageError: nothing can be written there.
+        NoSpace: the disk is full.
+    """
+    new = target.with_name(f".{target.name}.tmp")
+    with atomic.translated(target):
+        atomic.make_folder(target.parent)
+        try:
+            with atomic.open_private(new) as out:
+                fill(out)
+                out.flush()
+                os.fsync(out.fileno())
+            written = _file(new, target.name)
+            if written is None:
+                raise UsageError("{target} is no regular file; name another file.", target=new)
+            document = describe(written)
+            replaced = _replaced(target)
+            write_report(target, {**document, **replaced})
+            new.replace(target)
+            atomic.sync_folder(target.parent)
+            if replaced:
+                write_report(target, document)
+        finally:
+            new.unlink(missing_ok=True)
+    return written
+
+
+def measure_file(name: str, fill: Callable[[BinaryIO], None]) -> WrittenFile:
+    """Make an export that is one file without keeping any of it; its hash is unknown."""
+    counted = _CountingFile()
+    fill(counted)
+    return WrittenFile(name, counted.size, "")
+
+
+class _CountingFile(io.BytesIO):
+    """A file that keeps only its size."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.size = 0
+        self._at = 0
+
+    def write(self, data: Buffer) -> int:
+        length = memoryview(data).nbytes
+        self._at += length
+        self.size = max(self.size, self._at)
+        return length
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self._at = offset + (0, self._at, self.size)[whence]
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+
+def content_chunks(file: Content, archive: Path) -> Iterator[bytes]:
+    """Yield the content of a file, with the files of the archive that it contains in base64.
+
+    Raises:
+        ArchiveDamaged: such a file is missing, or its content differs from its hash.
+    """
+    return _chunks(file, archive)
 
 
 def measure_export(files: Iterable[ExportFile], archive: Path) -> list[WrittenFile]:

@@ -6,7 +6,7 @@ The site's code makes the bodies, so they look the same by day and by night. Not
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -48,6 +48,7 @@ _PIXELS: Final = frozenset(f"image/{name}" for name in ("avif", "bmp", "gif", "j
 _TYPES: Final = {extension_of(kind): kind for kind in _PIXELS}
 _MAX_LEVEL: Final = 10
 """Deeper answers are in the list of their parent."""
+_END: Final = b"</main>\n</body>\n</html>\n"
 _STORED: Final = r"(assets/[0-9a-f]{2}/[0-9a-f]{64}\.[a-z0-9]{1,8})"
 _BEFORE: Final = r"""(?:[^<>"]|"[^"]*")*?"""
 _PLACE: Final = re.compile(rf'(?<=<img ){_BEFORE}src="{_STORED}"')
@@ -73,14 +74,6 @@ def _chunks(posts: Posts, media: Media, linked: dict[str, None]) -> Iterator[byt
             yield f'<li class="line"><time>{day(post.record.date)}</time> {link}</li>\n'.encode()
         yield b"</ul>\n"
     yield b"</nav>\n"
-    base = f"https://{posts.blog_id}/"
-
-    def local_path(address: str) -> str | None:
-        found = media.find(address)
-        return None if found is None else found.source
-
-    def drawn(path: str) -> bool:
-        return _ending(path) in _TYPES
 
     def place(address: str) -> str | None:
         entry_id = media.own_post(address)
@@ -89,7 +82,7 @@ def _chunks(posts: Posts, media: Media, linked: dict[str, None]) -> Iterator[byt
         place = media.place_in(entry_id, address)
         return _place_of(entry_id) if place is None else f"{_place_of(entry_id)}-{place}"
 
-    bodies = BodyWriter(local_path, base, alone=True, page_of=place, drawn=drawn)
+    bodies = _bodies(posts, media, place)
     for year, found in groupby(posts.by_date(), _year_of):
         yield f'<h2 class="year" id="y{year}">{year}年</h2>\n'.encode()
         for post in found:
@@ -97,7 +90,45 @@ def _chunks(posts: Posts, media: Media, linked: dict[str, None]) -> Iterator[byt
             linked.update((link[1], None) for link in _LINK.finditer(article))
             yield from _with_pictures(article)
             posts.wrote(post)
-    yield b"</main>\n</body>\n</html>\n"
+    yield _END
+
+
+def _bodies(
+    posts: Posts, media: Media, page_of: Callable[[str], str | None], *, linked_files: bool = True
+) -> BodyWriter:
+    def drawn(path: str) -> bool:
+        return _ending(path) in _TYPES
+
+    def local_path(address: str) -> str | None:
+        found = media.find(address)
+        path = None if found is None else found.source
+        return path if path is None or linked_files or drawn(path) else None
+
+    return BodyWriter(local_path, f"https://{posts.blog_id}/", alone=True, page_of=page_of, drawn=drawn)
+
+
+class SinglePages:
+    """Makes a page of one post, with its pictures inside. Links to posts and to other files keep their old addresses.
+
+    Args:
+        posts: the posts.
+        note: a sentence at the head of each page.
+    """
+
+    def __init__(self, posts: Posts, note: str) -> None:
+        self._posts = posts
+        self._note = note
+        self._media = Media(posts)
+        self._bodies = _bodies(posts, self._media, lambda _: None, linked_files=False)
+
+    def chunks(self, post: ExportPost) -> Iterator[bytes | Inline]:
+        """Yield the content of the page, and report the post as written."""
+        head = page_head(_title(post), _style())
+        article = _article(post, self._posts, self._media, self._bodies)
+        yield f"{head}<p><strong>{escape(self._note)}</strong></p>\n".encode()
+        yield from _with_pictures(article)
+        self._posts.wrote(post)
+        yield _END
 
 
 def _year_of(post: ExportPost) -> int:

@@ -35,6 +35,7 @@ class Reason(Enum):
     NO_DAY = message_template("without a date, and a span of dates was asked for")
     OTHER_DAY = message_template("outside of the dates asked for")
     NOT_READ = message_template("listed, but the archive has no full record of it")
+    NOT_CAPTURED = message_template("no capture has its page; run capture, or add --rendered")
     NO_NEW_ADDRESS = message_template("lacks a field of the patterns, or shares its old address")
     # Comments and categories that are left out.
     ENTRIES_LEFT_OUT = message_template("its entries are left out")
@@ -43,6 +44,7 @@ class Reason(Enum):
     ROWS_OF_ENTRIES = message_template("the format has a row for each entry only")
     ADDRESSES_ONLY = message_template("redirects hold addresses only")
     COMMENTS_UNWANTED = message_template("only --comments body or sidecar writes them")
+    AS_CAPTURED = message_template("the captured page shows those of its time; they are not written as records")
     NO_TEXT = message_template("without a text, and Blogger takes none such")
     # Pictures that are left out or referred to.
     NOT_SAVED = message_template("the archive does not have it")

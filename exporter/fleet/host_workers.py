@@ -23,9 +23,10 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.safe_files import InnerPath
-from exporter.clock import SystemClock
+from exporter.clock import Clock, SystemClock
 from exporter.errors import BlogExporterError, Interrupted, Terminated, UsageError
-from exporter.fleet.ledger import BlogAttempt, DueBlog, FleetLedger
+from exporter.fleet.capturing import BlogCapturer, budget_of_pages
+from exporter.fleet.ledger import CAPTURES, FILE_NAME, BlogAttempt, DueBlog, FleetLedger
 from exporter.fleet.overview import fleet_lock
 from exporter.fleet.pool import Died, Raised, WorkerPool, worker_died_error
 from exporter.fleet.saving import BlogSaver, rare_collections, settings_for
@@ -54,6 +55,7 @@ class HostTask(NamedTuple):
         holder: the content of the fleet's lock; the worker stops when it changes.
         options: settings of all blogs, as text.
         config: the settings file to read, on each machine.
+        ledger: the ledger's file, which says what is done.
     """
 
     root: Path
@@ -62,21 +64,32 @@ class HostTask(NamedTuple):
     holder: Mapping[str, Any]
     options: Mapping[str, str]
     config: Path | None
+    ledger: str = FILE_NAME
 
 
 class _Files:
     """The files of one group."""
 
-    def __init__(self, root: Path, group: int) -> None:
-        folder = _folder(root)
+    def __init__(self, root: Path, ledger: str, group: int) -> None:
+        folder = _folder(root, ledger)
         self.todo = folder / f"{group}.todo"
         self.done = folder / f"{group}.done"
         self.progress = folder / f"{group}.progress"
         self.lock = ArchiveLock(folder / f"{group}.lock")
 
 
-def _folder(root: Path) -> InnerPath:
-    return InnerPath.rooted(root).joinpath(".work", "hosts")
+def _folder(root: Path, ledger: str) -> InnerPath:
+    return InnerPath.rooted(root).joinpath(".work", "capture-hosts" if ledger == CAPTURES else "hosts")
+
+
+def saver_of(task: HostTask, engine: Engine, clock: Clock, worker: str = "") -> BlogSaver:
+    """Return what saves the blogs of a task in this process."""
+    kind = BlogCapturer if task.ledger == CAPTURES else BlogSaver
+
+    def settings_of(blog: DueBlog) -> Settings:
+        return settings_for(blog, task.options, task.config)
+
+    return kind(task.root, engine, settings_of, clock, task.at_once, worker)
 
 
 class _Lines:
@@ -104,19 +117,22 @@ def _append(path: InnerPath, values: Iterable[Any]) -> None:
         atomic.append_line(path, b"".join(lossless_json.dumps(value) + b"\n" for value in values))
 
 
-def hosts_of(blogs: Iterable[DueBlog], settings_of: Callable[[DueBlog], Settings]) -> set[str]:
-    """Return the origins of the services of some blogs.
+def hosts_of(blogs: Iterable[DueBlog], settings_of: Callable[[DueBlog], Settings], ledger: str = FILE_NAME) -> set[str]:
+    """Return the origins of the services of some blogs, or what the pages of a service share.
 
     Blogs of one domain with the same settings of their lines are resolved once. A blog with wrong settings has no
     service; the attempt to save it says why.
     """
     alike = {(blog.blog_id.partition(".")[2], blog.alike): blog for blog in blogs}
-    return {_origin(blog, settings_of) for blog in alike.values()} - {""}
+    return {_origin(blog, settings_of, ledger) for blog in alike.values()} - {""}
 
 
-def _origin(blog: DueBlog, settings_of: Callable[[DueBlog], Settings]) -> str:
+def _origin(blog: DueBlog, settings_of: Callable[[DueBlog], Settings], ledger: str) -> str:
     try:
-        return origin_of(check_base_url(settings_of(blog).base_url or ""))
+        settings = settings_of(blog)
+        if ledger == CAPTURES:
+            return budget_of_pages(blog, settings)
+        return origin_of(check_base_url(settings.base_url or ""))
     except UsageError:
         return ""
 
@@ -138,7 +154,7 @@ class HostWorkers:
         self._tasks = [task._replace(group=group) for group in range(groups)]
         self._settings_of = settings_of
         self._at_once = task.at_once
-        self._files = [_Files(task.root, group) for group in range(groups)]
+        self._files = [_Files(task.root, task.ledger, group) for group in range(groups)]
         self._done = [_Lines(files.done) for files in self._files]
         self._lines = [0] * groups
         self._groups: dict[str, int] = {}
@@ -154,7 +170,7 @@ class HostWorkers:
         self.dashboard = pool.dashboard
 
     async def __aenter__(self) -> Self:
-        folder = _folder(self._tasks[0].root)
+        folder = _folder(self._tasks[0].root, self._tasks[0].ledger)
         with atomic.translated(folder):
             atomic.make_folder(folder)
         for group in range(len(self._tasks)):
@@ -169,7 +185,7 @@ class HostWorkers:
             with contextlib.suppress(BlogExporterError):  # an earlier error says it
                 self._running -= {number for number, _ in self._pool.done(0)}
         if not self._running and not self._open:
-            folder = _folder(self._tasks[0].root)
+            folder = _folder(self._tasks[0].root, self._tasks[0].ledger)
             with atomic.translated(folder):
                 atomic.remove_folder(folder)
 
@@ -193,7 +209,7 @@ class HostWorkers:
         now = time.time()
         added: dict[int, list[Any]] = {}
         for blog in blogs:
-            origin = _origin(blog, self._settings_of)
+            origin = _origin(blog, self._settings_of, self._tasks[0].ledger)
             group = self._groups.setdefault(origin, len(self._groups) % len(self._tasks))
             line, self._lines[group] = self._lines[group], self._lines[group] + 1
             self._open[group, line] = blog, now
@@ -296,7 +312,7 @@ def recover(root: Path, ledger: FleetLedger) -> None:
         ArchiveLocked: one of them is still running.
         ArchiveDamaged: no worker can have written the notes.
     """
-    folder = _folder(root)
+    folder = _folder(root, ledger.name)
     if folder.kind() is None:
         return
     clock = SystemClock()
@@ -318,7 +334,7 @@ def recover(root: Path, ledger: FleetLedger) -> None:
 
 def save_hosts(task: HostTask) -> None:
     """Save the blogs of a group of hosts until the main process sends no more; runs in a worker."""
-    lock = _Files(task.root, task.group).lock
+    lock = _Files(task.root, task.ledger, task.group).lock
     with lock:
         # Another worker may still hold it: one that the cluster believes dead, or one of a run that was killed.
         lock.acquire(SystemClock().now(), wait=_LOCK_SECONDS)
@@ -326,7 +342,7 @@ def save_hosts(task: HostTask) -> None:
 
 
 async def _save_hosts(task: HostTask) -> None:
-    files = _Files(task.root, task.group)
+    files = _Files(task.root, task.ledger, task.group)
     clock = SystemClock()
     name = f"{socket.gethostname()}:{os.getpid()}/{task.group}"
     todo, over = _Lines(files.todo), {line for line, *_ in _Lines(files.done).read()}
@@ -334,14 +350,8 @@ async def _save_hosts(task: HostTask) -> None:
     ending = False
     next_look = clock.monotonic()
 
-    def settings_of(blog: DueBlog) -> Settings:
-        return settings_for(blog, task.options, task.config)
-
     with rare_collections():
-        async with (
-            Engine(clock=clock) as http,
-            BlogSaver(task.root, http, settings_of, clock, task.at_once, name) as saver,
-        ):
+        async with Engine(clock=clock) as http, saver_of(task, http, clock, name) as saver:
             while not ending or lines:
                 said = list(todo.read())
                 over |= {each["drop"] for each in said if "drop" in each}

@@ -36,6 +36,8 @@ from exporter.fleet.blog_list import ListedBlog, trouble_with_id
 from exporter.message import message, restored, stored
 
 FILE_NAME: Final = "fleet.sqlite"
+CAPTURES: Final = "captures.sqlite"
+"""The ledger of ``fleet capture``, which has the same tables."""
 FORMAT: Final = 1
 _BUSY_SECONDS: Final = 60.0
 _NO_RIGHT: Final = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM})
@@ -241,14 +243,23 @@ class FleetLedger:
         self._listing = 0
         self._run = 0
 
+    @property
+    def name(self) -> str:
+        """The name of its file, which says what its attempts do."""
+        return self._path.name
+
     @classmethod
-    def create(cls, root: Path) -> Self:
+    def create(cls, root: Path, name: str = FILE_NAME) -> Self:
         """Open the ledger of a fleet for writing; make it if it does not exist.
+
+        Args:
+            root: the fleet's folder.
+            name: the file.
 
         Raises:
             ArchiveDamaged, NewerFormat, NoSpace: it cannot be used.
         """
-        path = root / FILE_NAME
+        path = root / name
         ledger = cls(connect(path, writable=True), path)
         with ledger._transaction():
             if not ledger._connection.execute("SELECT 1 FROM sqlite_master").fetchone():

@@ -34,18 +34,19 @@ def fleet_lock(root: Path) -> ArchiveLock:
     return ArchiveLock(root / ".work" / "lock")
 
 
-def overview(root: Path, now: float) -> dict[str, Any]:
+def overview(root: Path, now: float, name: str = FILE_NAME) -> dict[str, Any]:
     """Return what ``fleet status --json`` prints; times are ISO 8601 in UTC, spans are seconds.
 
     Args:
         root: the fleet's folder.
         now: seconds since 1970.
+        name: the ledger.
 
     Raises:
         NoArchive: it is no fleet.
         ArchiveDamaged, NewerFormat: its ledger cannot be read.
     """
-    path = root / FILE_NAME
+    path = root / name
     with closing(connect(path, writable=False)) as ledger:
         try:
             listing = check_format(ledger, path)

@@ -8,27 +8,41 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, NamedTuple, Protocol, Self
 
 from exporter.archive.archive import Archive
 from exporter.archive.atomic import make_folder, translated
 from exporter.archive.fleet_folder import archive_place
 from exporter.clock import Clock
-from exporter.crawl.outcome import Outcome
 from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, LongPause, NoArchive, UsageError
 from exporter.fleet.blog_list import ALLOWED_IN_LISTS
 from exporter.fleet.ledger import BlogAttempt, DueBlog
 from exporter.fleet.pool import error_of
 from exporter.http.address_guard import check_base_url, origin_of
-from exporter.http.engine import Engine, ServiceClient
+from exporter.http.engine import Engine
 from exporter.http.transport import Statistics
-from exporter.library.backup import Backup, backup, open_service
+from exporter.library.backup import backup, open_service
 from exporter.message import listed, said, suggested
 from exporter.settings import Settings, resolve
 from exporter.text import printable
 
 _MAX_REASON_CHARACTERS: Final = 2000
 _COLLECTIONS: Final = (5_000, 10, 10)
+
+
+class StoppableRun(Protocol):
+    """A backup or a capture under way."""
+
+    def stop(self, error: BlogExporterError, /) -> None:
+        """End it soon and cleanly; the next one resumes."""
+
+
+class Result(NamedTuple):
+    """How saving a blog ended: as the command for it alone would, and the number of what it added to the archive."""
+
+    exit_code: int
+    error: str | None
+    version: int | None
 
 
 @contextmanager
@@ -85,7 +99,7 @@ def _origin(settings: Settings) -> str:
 class BlogSaver:
     """Implements :class:`~exporter.fleet.fleet_run.Backups`: each blog is a task of the running event loop.
 
-    Leaving it cancels all tasks.
+    Leaving it cancels all tasks. A subclass replaces :meth:`_run`, which saves one blog.
 
     Args:
         root: the fleet's folder.
@@ -105,8 +119,8 @@ class BlogSaver:
     dashboard = None
 
     def __post_init__(self) -> None:
-        self._clients: dict[int, ServiceClient] = {}
-        self._running: dict[int, Backup] = {}
+        self._statistics: dict[int, Callable[[], Statistics]] = {}
+        self._running: dict[int, StoppableRun] = {}
         self._services: dict[int, str] = {}
         self._pauses: dict[str, tuple[float, LongPause]] = {}
         self._past = 0
@@ -130,7 +144,7 @@ class BlogSaver:
     @property
     def sent(self) -> Mapping[int, int]:
         """The number of requests sent so far for each blog that is being saved, by its number in the ledger."""
-        return {number: client.statistics.requests for number, client in self._clients.items()}
+        return {number: statistics().requests for number, statistics in self._statistics.items()}
 
     @property
     def under_way(self) -> Collection[int]:
@@ -168,8 +182,8 @@ class BlogSaver:
     def stop(self, error: Interrupted) -> None:
         """Stop all attempts cleanly, and start no more."""
         self._end = error
-        for backup_run in self._running.values():
-            backup_run.stop(error)
+        for running in self._running.values():
+            running.stop(error)
 
     async def save(self, blog: DueBlog) -> BlogAttempt:
         """Back up a blog into its archive; the attempt holds any error.
@@ -181,14 +195,12 @@ class BlogSaver:
         error: BlogExporterError | None = None
         code, reason = 0, None
         try:
-            outcome = await self._back_up(blog)
-            code, reason, version = outcome.exit_code, outcome.error, outcome.version
+            code, reason, version = await self._run(blog)
         except Exception as failure:  # noqa: BLE001 - whatever it is, the other blogs have their turn
             error = self._paused(blog.number, error_of(failure))
         finally:
             self._services.pop(blog.number, None)
-            client = self._clients.pop(blog.number, None)
-            sent = Statistics() if client is None else client.statistics
+            sent = self._statistics.pop(blog.number, Statistics)()
             self._past += sent.requests
         if error is not None:
             reason = said(error)
@@ -222,34 +234,64 @@ class BlogSaver:
         until, wish = self._pauses.get(service, (0.0, None))
         return wish if self.clock.monotonic() < until else None
 
-    async def _back_up(self, blog: DueBlog) -> Outcome:
+    async def _run(self, blog: DueBlog) -> Result:
+        """Save a blog, or fail."""
+        settings = self._begin(blog, budget_of_service)
+        async with open_service(blog.blog_id, settings, engine=self.engine) as service:
+            self._statistics[blog.number] = lambda: service.client.statistics
+            place = self._place(blog, suggested("backup", blog.blog_id, "--archive", self._path(blog), "--new"))
+            async with backup(place, service, settings, clock=self.clock) as run:
+                with self._stoppable(blog, run):
+                    async for _ in run:
+                        pass
+        outcome = run.outcome
+        return Result(outcome.exit_code, outcome.error, outcome.version)
+
+    def _begin(self, blog: DueBlog, budget: Callable[[DueBlog, Settings], str]) -> Settings:
+        """Return the settings of a blog, unless the run has ended or its service requests a pause.
+
+        Raises:
+            BlogExporterError: it has, or does.
+        """
         if self._end is not None:
             raise self._end
         settings = self.settings_of(blog)
-        service_url = settings.base_url or ""
-        if wish := self._pause_of(service_url):
+        service = budget(blog, settings)
+        if wish := self._pause_of(service):
             raise wish
-        self._services[blog.number] = service_url
-        async with open_service(blog.blog_id, settings, engine=self.engine) as service:
-            self._clients[blog.number] = service.client
-            place = archive_place(self.root, blog.blog_id)
-            for folder in (place.parent, place):
-                if folder.is_symlink():
-                    raise ArchiveDamaged("{path} is a link, which is not followed: remove it.", path=folder)
-            if blog.saved and not Archive.exists(place):
-                raise NoArchive(
-                    "The archive in {path} is missing, though an earlier run saved it there. Connect its disk, or "
-                    "bring the folder back. To begin a new archive there: {command}",
-                    path=place,
-                    command=suggested("backup", blog.blog_id, "--archive", place, "--new"),
-                )
-            with translated(place.parent):
-                make_folder(place.parent)
-            async with backup(place, service, settings, clock=self.clock) as run:
-                self._running[blog.number] = run
-                try:
-                    async for _ in run:
-                        pass
-                finally:
-                    del self._running[blog.number]
-        return run.outcome
+        self._services[blog.number] = service
+        return settings
+
+    def _path(self, blog: DueBlog) -> Path:
+        return archive_place(self.root, blog.blog_id)
+
+    def _place(self, blog: DueBlog, command: str) -> Path:
+        """Return the folder of a blog's archive, whose parent exists; ``command`` begins a new archive there."""
+        place = self._path(blog)
+        for folder in (place.parent, place):
+            if folder.is_symlink():
+                raise ArchiveDamaged("{path} is a link, which is not followed: remove it.", path=folder)
+        if blog.saved and not Archive.exists(place):
+            raise NoArchive(
+                "The archive in {path} is missing, though an earlier run saved it there. Connect its disk, or "
+                "bring the folder back. To begin a new archive there: {command}",
+                path=place,
+                command=command,
+            )
+        with translated(place.parent):
+            make_folder(place.parent)
+        return place
+
+    @contextmanager
+    def _stoppable(self, blog: DueBlog, run: StoppableRun) -> Iterator[None]:
+        """Let :meth:`stop` end a run inside the block."""
+        self._running[blog.number] = run
+        try:
+            yield
+        finally:
+            del self._running[blog.number]
+
+
+def budget_of_service(_blog: DueBlog, settings: Settings) -> str:
+    """Return the name that blogs share if one service answers for all of them."""
+    return settings.base_url or ""

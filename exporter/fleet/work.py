@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from exporter.archive.archive import Archive
+from exporter.archive.captures import captures
 from exporter.archive.fleet_folder import FoundArchive, archives_in, open_archive, shards_in
 from exporter.archive.settings_file import settings_to_read_with
 from exporter.archive.verify import ignore_progress
@@ -200,12 +201,22 @@ class ArchiveResult:
         }
 
 
-def do(job: Callable[[Archive, Options], Done], options: Options, found: FoundArchive) -> ArchiveResult:
-    """Run a job on one archive; the result holds any error. All arguments and the result pickle."""
+def do(
+    job: Callable[[Archive, Options], Done], options: Options, found: FoundArchive, *, of_captures: bool = False
+) -> ArchiveResult:
+    """Run a job on one archive; the result holds any error. All arguments and the result pickle.
+
+    Args:
+        job: the job.
+        options: its second argument.
+        found: the archive.
+        of_captures: whether the job also works on an archive that has captures and no version.
+    """
 
     def work() -> Done | None:
         archive = open_archive(found)
-        return None if archive.newest() is None else job(archive, options)
+        is_empty = archive.newest() is None and not (of_captures and captures(archive.layout))
+        return None if is_empty else job(archive, options)
 
     return result_of(found.blog_id, found.path, work)
 
@@ -253,7 +264,12 @@ def lost(found: FoundArchive, how: str) -> ArchiveResult:
 
 
 def work_over(
-    root: Path, job: Callable[[Archive, Options], Done], options: Options, pool: WorkerPool
+    root: Path,
+    job: Callable[[Archive, Options], Done],
+    options: Options,
+    pool: WorkerPool,
+    *,
+    of_captures: bool = False,
 ) -> Generator[ArchiveResult]:
     """Yield the result for each archive, in any order.
 
@@ -262,6 +278,7 @@ def work_over(
         job: a function of a module.
         options: its second argument; pickles.
         pool: runs it.
+        of_captures: whether it also works on archives that have captures and no version.
 
     Raises:
         NoSpace: the disk is full.
@@ -270,7 +287,8 @@ def work_over(
     """
     archives = (found for shard in shards_in(root) for found in archives_in(root, shard))
     refused = 0
-    with closing(results_as_completed(pool, partial(do, job, options), archives, lost=lost)) as results:
+    work = partial(do, job, options, of_captures=of_captures)
+    with closing(results_as_completed(pool, work, archives, lost=lost)) as results:
         for done, result in enumerate(results, 1):
             yield result
             refused += result.kind == UsageError.__name__

@@ -1,13 +1,13 @@
 """Addresses in style sheets: ``url()``, ``@import``, ``image-set()`` (CSS Syntax, section 4.3). Pure.
 
-A full parser takes longer than the rest of a crawl, and a broken sheet must still give its addresses. So the text is
+A full parser takes longer than all else in a crawl, and a broken sheet must still give its addresses. So the text is
 searched for the tokens that matter, and no character is read more than a few times.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 _DOUBLE: Final = r"\"(?:[^\"\\\n]|\\.)*+\""
@@ -35,7 +35,7 @@ class StyleReference(NamedTuple):
 
 
 def style_references(sheet: str) -> Iterator[StyleReference]:
-    """Yield the addresses of a style sheet, or of the declarations in an attribute, in their order."""
+    """Yield the addresses in a style sheet, or in the declarations of an attribute."""
     if not _HAS_ADDRESS.search(sheet):
         return
     for token in _TOKEN.finditer(sheet):
@@ -65,3 +65,36 @@ def _character(found: re.Match[str]) -> str:
         return found[2] or ""
     code = int(found[1], 16)
     return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
+
+
+def with_addresses(sheet: str, change: Callable[[str], str]) -> str:
+    """Return a style sheet, or the declarations in an attribute, with changed addresses; all else stays as it is.
+
+    Args:
+        sheet: the text.
+        change: receives each address unescaped; returns one without quotes, parentheses, backslashes and spaces.
+    """
+    if not _HAS_ADDRESS.search(sheet):
+        return sheet
+    parts: list[str] = []
+    at = 0
+    for start, end in _places(sheet):
+        written = sheet[start:end]
+        quote = written[0] if written[:1] in {'"', "'"} else ""
+        parts += [sheet[at:start], quote, change(unescaped(written.strip(quote) if quote else written)), quote]
+        at = end
+    return "".join([*parts, sheet[at:]])
+
+
+def _places(sheet: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each address, with its quotes."""
+    for token in _TOKEN.finditer(sheet):
+        if token[4] is not None:
+            for inner in _IN_SET.finditer(token[4]):
+                for group in (1, 2):
+                    if inner[group]:
+                        yield token.start(4) + inner.start(group), token.start(4) + inner.end(group)
+            continue
+        for group in (1, 2, 3):
+            if token[group]:
+                yield token.span(group)

@@ -173,18 +173,25 @@ class TokenSource(Protocol):
 
 
 class Redactor:
-    """Replaces secrets by ``***``, including their URL-encoded and JSON-escaped forms."""
+    """Replaces secrets by ``***``, including their URL-encoded and JSON-escaped forms.
+
+    Attributes:
+        secrets: all secrets that it knows.
+    """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self.secrets: frozenset[str] = frozenset()
         self._forms: set[str] = set()
         self._secrets: re.Pattern[str] | None = None
         self.learn(secrets)
 
     def learn(self, secrets: Iterable[str]) -> None:
         """Add secrets to replace from now on."""
+        new = frozenset(filter(None, secrets))
+        self.secrets |= new
         self._forms |= {
             form
-            for secret in secrets
+            for secret in new
             for form in (secret, quote(secret, safe=""), quote(secret), secret.replace("/", "\\/"))
             if form
         }

@@ -7,24 +7,24 @@ One engine serves one blog or many. It owns the connection pools, the throttle o
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import Any, Final, Protocol, Self, TypeVar
+from typing import Final, Protocol, Self, TypeVar
 from urllib.parse import quote
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
-from exporter import __version__
 from exporter.clock import Clock, SystemClock
-from exporter.errors import RedirectRefused
+from exporter.errors import RedirectRefused, ServiceError
 from exporter.http.address_guard import AddressGuard, check_base_url, origin_of
 from exporter.http.body import FileBody, MemoryBody, MemoryBudget, RecordedBody, Sink
 from exporter.http.credentials import Credentials, TokenSource
 from exporter.http.deadline import Timeouts
+from exporter.http.file_source import FileSource
+from exporter.http.recording import ExchangeRecorder
 from exporter.http.retry import HostWatch, RetryEvent, Retrying, RetryPolicy, ServiceWatch
 from exporter.http.throttle import Throttled, Throttles
 from exporter.http.transport import (
@@ -38,9 +38,10 @@ from exporter.http.transport import (
     SingleTry,
     Statistics,
 )
+from exporter.http.user_agent import USER_AGENT
 from exporter.http.wire import Record, RecordingConnector
 from exporter.message import message
-from exporter.model.exchange import Request, Response
+from exporter.model.exchange import Held, Request, Response
 from exporter.text import printable
 
 T = TypeVar("T")
@@ -53,7 +54,6 @@ _ANYWHERE: Final = AddressGuard(allow_private=True)
 _SERVICE_TIMEOUTS: Final = Timeouts()
 _SERVICE_POLICY: Final = RetryPolicy()
 
-USER_AGENT: Final = f"blog-exporter/{__version__} (+personal blog backup)"
 DOWNLOAD_TIMEOUTS: Final = Timeouts(total=600.0)
 DOWNLOAD_POLICY: Final = RetryPolicy(
     retries=3, base=0.5, ceiling=10.0, give_up_after=float("inf"), max_retry_after=120.0
@@ -118,6 +118,7 @@ class Engine:
         concurrency: int = 8,
         rate: float | None = None,
         on_retry: Callable[[RetryEvent], None] = lambda _: None,
+        recorder: ExchangeRecorder | None = None,
     ) -> Client:
         """Return a client that sends the requests of one blog to its service.
 
@@ -130,6 +131,7 @@ class Engine:
             concurrency: the most requests at a time to this origin.
             rate: the most requests to it per second; ``None`` for no limit.
             on_retry: is called before each wait.
+            recorder: records the exchanges; without one nothing is copied.
 
         Raises:
             UsageError: the base URL or a limit is invalid.
@@ -150,7 +152,8 @@ class Engine:
             return target
 
         sender = Sender(timeouts, Statistics(), place, message(": check the address and the network"), self.statistics)
-        transport = AiohttpTransport(self._session(_ANYWHERE), _ANYWHERE, self._allowance)
+        session = self._session(_ANYWHERE, record=recorder is not None)
+        transport = AiohttpTransport(session, _ANYWHERE, self._allowance)
         watch = ServiceWatch(transport, policy, self._clock)
         self._longest_pauses[origin] = max(policy.longest_pause, self._longest_pauses.get(origin, 0.0))
         retrying = Retrying(
@@ -163,7 +166,8 @@ class Engine:
             on_retry=on_retry,
             chance=self._chance,
         )
-        return Client(self, retrying, watch, base, origin, MemoryBody(self.budget, max_body), sender, credentials)
+        body = MemoryBody(self.budget, max_body)
+        return Client(self, retrying, watch, base, origin, body, sender, credentials, recorder)
 
     def restrict(self, origin: str, rate: float) -> None:
         """Send one request at a time to a host, and at most ``rate`` in a second, from now on."""
@@ -229,6 +233,15 @@ class Engine:
         """
         self._throttles.restrict(origin, concurrency, rate)
         self._longest_pauses[origin] = max(longest_pause, self._longest_pauses.get(origin, 0.0))
+
+    def share(self, origin: str, budget: str) -> None:
+        """Count requests to a host as requests to another one, from now on: both share limits and pauses.
+
+        Args:
+            origin: the host, such as that of a blog's pages.
+            budget: the origin of the service that serves both, or any name that its hosts share.
+        """
+        self._throttles.share(origin, budget)
 
     async def page(
         self, address: str, *, timeouts: Timeouts = _SERVICE_TIMEOUTS, max_body: int = 8 * _MIB
@@ -299,32 +312,6 @@ class PublicPage:
     body: bytes
 
 
-class FileSource(Protocol):
-    """A source on this machine, which a client reads instead of a service."""
-
-    @property
-    def originals(self) -> Mapping[str, Path]:
-        """The files to keep as they are, by the addresses of their asset records."""
-
-    @property
-    def losses(self) -> Sequence[str]:
-        """Sentences about content that could not be read."""
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """Sentences about parts that fit no rule and are kept."""
-
-    @property
-    def evidence(self) -> Mapping[str, Any]:
-        """The proof that a record is absent, for its tombstone."""
-
-    def prepare(self, folder: Path, check: Callable[[], None], /) -> None:
-        """Read the source; temporary files go into ``folder``, and ``check`` may raise to stop."""
-
-    def close(self) -> None:
-        """Delete the temporary files."""
-
-
 class ServiceClient(Protocol):
     """Sends the requests of one blog, or answers them from a file; see :class:`Client`."""
 
@@ -344,6 +331,13 @@ class ServiceClient(Protocol):
     def source(self) -> FileSource | None:
         """The file that is read instead of a service."""
 
+    @property
+    def recorder(self) -> ExchangeRecorder | None:
+        """Records the exchanges, if they are to be kept."""
+
+    def is_kept(self, request: Request) -> bool:
+        """Return whether a conditional request loses nothing: no recorder lacks the answer."""
+
     def slow_down(self, pause: float) -> None:
         """Wait at least ``pause`` seconds between two requests to the service from now on."""
 
@@ -355,6 +349,7 @@ class ServiceClient(Protocol):
         probe: bool = False,
         once: bool = False,
         recover: Callable[[], Awaitable[T | None]] | None = None,
+        holds: Callable[[T], Held] | None = None,
     ) -> T:
         """Send a request until ``parse`` accepts the answer."""
 
@@ -372,6 +367,7 @@ class Client:
         body: the destination of answers.
         sender: counts the requests and names the service in messages.
         credentials: provides the credentials.
+        recorder: records the exchanges; ``None`` if nothing is copied.
     """
 
     engine: Engine
@@ -382,6 +378,7 @@ class Client:
     body: MemoryBody
     sender: Sender
     credentials: TokenSource
+    recorder: ExchangeRecorder | None = None
 
     @property
     def source(self) -> None:
@@ -409,6 +406,7 @@ class Client:
         probe: bool = False,
         once: bool = False,
         recover: Callable[[], Awaitable[T | None]] | None = None,
+        holds: Callable[[T], Held] | None = None,
     ) -> T:
         """Send ``request`` until ``parse`` accepts the answer.
 
@@ -420,6 +418,7 @@ class Client:
             once: whether the request is never repeated.
             recover: for a request that must not be carried out twice: called before it is repeated, because it may have
                 arrived although no answer came. It returns the effect that the request had, or ``None``.
+            holds: returns the records in an accepted answer; only called if exchanges are recorded.
 
         Raises:
             NotAuthorised, ApiError: raised by ``parse``, at once.
@@ -443,11 +442,48 @@ class Client:
         def parsed(response: HttpResponse) -> T:
             return parse(Response(response.status, response.headers, response.body, objects, advice, token_header))
 
+        if self.recorder is not None and self.recorder.keeper is not None:
+            return await self._recorded(self.recorder, sent, parsed, recover, holds, probe=probe, once=once)
         if once:
             return await self.retrying.attempt(sent, parsed)
         answer = await self.retrying.fetch(sent, parsed, recover)
         if probe:
             self.watch.probe_with(lambda: self.retrying.attempt(sent, parsed))
+        return answer
+
+    def is_kept(self, request: Request) -> bool:
+        """Return whether a conditional request loses nothing: no recorder lacks the answer."""
+        keeper = None if self.recorder is None else self.recorder.keeper
+        return keeper is None or keeper.knows(str(self._url(request)))
+
+    async def _recorded(
+        self,
+        recorder: ExchangeRecorder,
+        sent: HttpRequest,
+        parsed: Callable[[HttpResponse], T],
+        recover: Callable[[], Awaitable[T | None]] | None,
+        holds: Callable[[T], Held] | None,
+        *,
+        probe: bool,
+        once: bool,
+    ) -> T:
+        """Send a request as :meth:`fetch` does, and record its attempts."""
+        keeper = recorder.keeper
+        if keeper is None:  # recording has ended since a probe was stored
+            return await self.retrying.attempt(sent, parsed)
+        kept = keeper.begin(self.credentials)
+        attempts = replace(sent, record=kept.attempt, store=recorder.memory.answer)
+        try:
+            if once:
+                answer = await self.retrying.attempt(attempts, parsed)
+            else:
+                answer = await self.retrying.fetch(attempts, parsed, recover)
+        except ServiceError:
+            kept.failed()
+            raise
+        kept.answered(None if holds is None else holds(answer))
+        if probe:
+            self.watch.probe_with(lambda: self._recorded(recorder, sent, parsed, None, holds, probe=False, once=True))
         return answer
 
     def _url(self, request: Request) -> URL:

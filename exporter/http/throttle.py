@@ -361,9 +361,15 @@ class Throttles:
         self._clock = clock
         self._concurrency = concurrency
         self._throttles: dict[str, Throttle] = {}
+        self._shared: dict[str, str] = {}
+
+    def share(self, origin: str, budget: str) -> None:
+        """Let a host use the throttle of another one, or one with a made-up name, from now on."""
+        self._shared[origin] = budget
 
     def of(self, origin: str) -> Throttle:
         """Return the throttle of a host."""
+        origin = self._shared.get(origin, origin)
         throttle = self._throttles.get(origin)
         return throttle or self._throttles.setdefault(origin, Throttle(self._concurrency, None, self._clock))
 
@@ -373,6 +379,7 @@ class Throttles:
         Raises:
             UsageError: a limit lets no request through.
         """
+        origin = self._shared.get(origin, origin)
         throttle = self._throttles.setdefault(origin, Throttle(concurrency, rate, self._clock))
         throttle.restrict(concurrency, rate)
 

@@ -40,7 +40,7 @@ from exporter.http.address_guard import AddressGuard, is_refusal, origin_of
 from exporter.http.body import Body, BodyStream
 from exporter.http.credentials import Credentials, TokenSource
 from exporter.http.deadline import Deadline, Timeouts
-from exporter.http.wire import Cut, Record, WireExchange, exchange_of, recorded
+from exporter.http.wire import AnswerStore, Cut, Record, WireExchange, exchange_of, recorded, spooled
 from exporter.message import message
 from exporter.text import printable
 
@@ -109,6 +109,7 @@ class HttpRequest:
         on_answer: is called when an answer begins.
         sign: returns further headers for this method and URL, each time that the request is sent.
         record: receives the exact bytes of each attempt whose answer has a head; the session must record.
+        store: makes the file for the bytes of each recorded answer.
     """
 
     url: URL
@@ -124,6 +125,7 @@ class HttpRequest:
     on_answer: Callable[[], None] | None = None
     sign: Callable[[str, str], dict[str, str]] | None = None
     record: Record | None = None
+    store: AnswerStore = spooled
 
 
 @dataclass(slots=True)
@@ -166,7 +168,11 @@ class SingleTry(aiohttp.ClientResponse):
         self.exchange = exchange_of(connection)
         try:
             return await super().start(connection)
-        except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        except BaseException as error:
+            if self.exchange is not None:
+                self.exchange.close()
+            if not isinstance(error, aiohttp.ClientOSError | aiohttp.ServerDisconnectedError):
+                raise
             raise ConnectFailed(
                 "the connection to {host} broke ({error})", host=self.host, error=printable(str(error))
             ) from None
@@ -237,6 +243,8 @@ class AiohttpTransport:
                 exchange.cut = Cut.TIME
             raise _translated(error, request.sender, deadline) from None
         except asyncio.CancelledError:
+            if exchange is not None:
+                exchange.close()
             exchange = None
             raise
         finally:
@@ -248,7 +256,8 @@ class AiohttpTransport:
         headers = {**request.headers, **signed, **request.body.headers()}
         timeout = aiohttp.ClientTimeout(total=None, connect=request.sender.timeouts.connect)
         content = None if request.content is None else io.BytesIO(request.content)
-        with self.guard.asking(request.url), contextlib.nullcontext() if request.record is None else recorded():
+        recording = contextlib.nullcontext() if request.record is None else recorded(request.store)
+        with self.guard.asking(request.url), recording:
             return await self.session.request(
                 request.method, request.url, data=content, headers=headers, allow_redirects=False, timeout=timeout
             )
@@ -261,6 +270,9 @@ async def _received(request: HttpRequest, answer: aiohttp.ClientResponse, deadli
         begun = time.monotonic()
         try:
             response.body = await request.body.receive(stream)
+        except BadBody:
+            if response.location is None:  # the body of a redirect says nothing
+                raise
         finally:
             request.sender.statistics.bytes += stream.kept
             request.sender.total.bytes += stream.kept

@@ -24,7 +24,16 @@ from aiohttp.connector import Connection
 
 _IN_MEMORY_BYTES: Final = 1024 * 1024
 
-_recording: ContextVar[bool] = ContextVar("_recording", default=False)
+AnswerStore = Callable[[], IO[bytes]]
+"""Makes the file that receives the bytes of an answer."""
+
+
+def spooled() -> IO[bytes]:
+    """Return a file that is in memory up to a megabyte, and then on disk."""
+    return SpooledTemporaryFile(_IN_MEMORY_BYTES)
+
+
+_recording: ContextVar[AnswerStore | None] = ContextVar("_recording", default=None)
 
 
 class Cut(StrEnum):
@@ -52,7 +61,7 @@ class WireExchange:
     started: datetime
     address: str = ""
     request: bytearray = field(default_factory=bytearray)
-    answer: IO[bytes] = field(default_factory=partial(SpooledTemporaryFile, _IN_MEMORY_BYTES))
+    answer: IO[bytes] = field(default_factory=spooled)
     cut: Cut | None = None
 
     def close(self) -> None:
@@ -65,9 +74,9 @@ Record = Callable[[WireExchange], Awaitable[None]]
 
 
 @contextmanager
-def recorded() -> Iterator[None]:
-    """Record the request that is sent inside the block."""
-    token = _recording.set(True)
+def recorded(store: AnswerStore = spooled) -> Iterator[None]:
+    """Record the request that is sent inside the block; ``store`` makes the file for its answer."""
+    token = _recording.set(store)
     try:
         yield
     finally:
@@ -130,9 +139,11 @@ class RecordingConnector(aiohttp.TCPConnector):
         protocol = connection.protocol
         if isinstance(protocol, RecordingProtocol):
             protocol.exchange = None
-            if _recording.get():
+            store = _recording.get()
+            if store is not None:
                 peer = protocol.transport.get_extra_info("peername") if protocol.transport is not None else None
-                protocol.exchange = WireExchange(str(req.url), self._now(), str(peer[0]) if peer else "")
+                address = str(peer[0]) if peer else ""
+                protocol.exchange = WireExchange(str(req.url), self._now(), address, answer=store())
         return connection
 
 
@@ -140,10 +151,3 @@ def exchange_of(connection: Connection) -> WireExchange | None:
     """Return the exchange that a connection records for its newest request."""
     protocol = connection.protocol
     return protocol.exchange if isinstance(protocol, RecordingProtocol) else None
-
-
-def end_exchange(exchange: WireExchange, connection: Connection | None) -> None:
-    """Stop recording: bytes that arrive later belong to nothing."""
-    protocol = None if connection is None else connection.protocol
-    if isinstance(protocol, RecordingProtocol) and protocol.exchange is exchange:
-        protocol.exchange = None

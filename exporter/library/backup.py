@@ -33,10 +33,12 @@ from exporter.html.links import AddressPattern
 from exporter.http.body import prepare_memory
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Engine, ServiceClient
+from exporter.http.recording import AnswerMemory, ExchangeRecorder
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.library.views import LatestRefreshed, LatestRepaired, refresh_latest, wanted_views
 from exporter.login.source import credentials_for
 from exporter.message import message, suggested
+from exporter.model.publication import Declared
 from exporter.service.export_file import ExportFile
 from exporter.service.interface import BlogService, Records
 from exporter.service.registry import DEFAULT_SERVICE, SERVICES, service_of, way_of
@@ -123,8 +125,13 @@ async def open_service(
             concurrency=settings.concurrency,
             rate=settings.rate,
             on_retry=on_retry,
+            recorder=_recorder(settings) if settings.warc else None,
         )
         yield OpenService(blog_id, service, client)
+
+
+def _recorder(settings: Settings) -> ExchangeRecorder:
+    return ExchangeRecorder(AnswerMemory(settings.max_body), settings.auth_header, settings.auth_query or "")
 
 
 def backup(
@@ -139,6 +146,7 @@ def backup(
     clock: Clock | None = None,
     recorded_url: str | None = None,
     locate: Callable[[str], str] | None = None,
+    declared: Declared | None = None,
 ) -> Backup:
     """Back up a blog into an archive. Nothing happens until you iterate over the returned :class:`Backup`.
 
@@ -153,6 +161,8 @@ def backup(
         clock: the time of day to record.
         recorded_url: the service's address to record in the archive.
         locate: maps a picture's address to the one to request, such as a copy of a dead host.
+        declared: what the owner declared about flags, which decides which exchanges ``warc`` keeps; by default what the
+            settings say.
 
     Raises:
         UsageError: the archive belongs to another blog, or a setting is invalid.
@@ -184,6 +194,7 @@ def backup(
         resume_max_age=settings.resume_max_age,
         assets=None if settings.assets == "none" else assets,
         strict_assets=settings.strict_assets,
+        declared=declared or _records_of(archive, service.service, settings).declared(settings),
     )
     run = BackupRun(
         archive,
@@ -203,6 +214,11 @@ def _records_of(archive: Path, service: BlogService, settings: Settings) -> Reco
     if (service.name == held and not isinstance(service, StatedService)) or held not in SERVICES:
         return service
     return service_of(settings, held)
+
+
+def records_of(archive: Path, settings: Settings) -> Records:
+    """Return what reads the records of an archive, or those of a new one."""
+    return _records_of(archive, way_of(settings, settings.service), settings)
 
 
 def _address_of(service: OpenService) -> str:

@@ -25,7 +25,7 @@ from exporter.export.posts import Newest, Posts
 from exporter.export.report import Report
 from exporter.export.targets import TARGETS
 from exporter.html.text import collapse
-from exporter.library.views import SITE, site_options
+from exporter.library.views import SITE, captured_pages, site_options
 from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
@@ -360,6 +360,7 @@ def copy_site(
     Raises:
         UsageError: the folder cannot be written, or nothing declares which entries are public.
     """
+    from exporter.site.captured import CapturedPages  # noqa: PLC0415
     from exporter.site.history import ArchiveHistory  # noqa: PLC0415 - exports need no site
     from exporter.site.thumbnails import Thumbnails  # noqa: PLC0415
     from exporter.site.view import (  # noqa: PLC0415
@@ -398,7 +399,14 @@ def copy_site(
                     **listed(written, public=public is not None),
                 }
 
-            files = copied_site(SiteView(service, history, options, thumbnails=Thumbnails(reader.layout)), records)
+            view = SiteView(
+                service,
+                history,
+                options,
+                thumbnails=Thumbnails(reader.layout),
+                captured=captured_pages(reader, state, settings) if public is None else CapturedPages(),
+            )
+            files = copied_site(view, records)
             written = write_export(files, archive, target, document)
         return SiteCopy(target / "index.html", document(written))
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from exporter.archive.latest_segments import Segments
     from exporter.archive.state import State
     from exporter.export.interface import RemotePage, ViewFile
+    from exporter.site.captured import CapturedPages
 
 _OF_LATEST: Final = {FindingCode.LATEST_DAMAGED, FindingCode.LATEST_STALE, FindingCode.VIEW_DAMAGED}
 _OF_VERSIONS: Final = {
@@ -349,6 +350,18 @@ def _markdown_view(settings: Settings, root: Path, service: Records) -> LatestVi
     return LatestView(MARKDOWN, view.edition, view.files, options, lambda: view.replaced)
 
 
+def captured_pages(archive: Archive, state: State, settings: Settings) -> CapturedPages:
+    """Return the captured pages of an archive, and how the addresses of its entries are built."""
+    from exporter.site.captured import CapturedPages  # noqa: PLC0415 - see above
+
+    found = CapturedPages(archive.layout)
+    if not found.rows:
+        return found
+    from exporter.library.blog_addresses import address_builder  # noqa: PLC0415 - only archives with captures need it
+
+    return CapturedPages(archive.layout, address_builder(state, service_of(settings, archive.info.service), settings))
+
+
 def _site_view(settings: Settings, root: Path, service: Records) -> LatestView:
     options = site_options(settings, root)
 
@@ -360,12 +373,15 @@ def _site_view(settings: Settings, root: Path, service: Records) -> LatestView:
         archive = Archive(root, state.parsed)
         history = ArchiveHistory(archive, service, state.version)
         thumbnails = Thumbnails(archive.layout, keeps=True)
-        return SiteView(service, history, options, archive.layout, thumbnails).files(state)
+        captured = captured_pages(archive, state, settings)
+        return SiteView(service, history, options, archive.layout, thumbnails, captured).files(state)
 
     def facts(version: int) -> str:
+        from exporter.site.captured import CapturedPages  # noqa: PLC0415 - see above
         from exporter.site.history import completeness_at  # noqa: PLC0415 - see above
 
-        return repr(completeness_at(Archive.open(root), version))
+        reader = Archive.open(root)
+        return repr(completeness_at(reader, version)) + CapturedPages(reader.layout).identity
 
     chosen = {"site_title": options.title, "site_lang": options.language}
     if options.entry_addresses:

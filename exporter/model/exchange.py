@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from exporter.model.kinds import Kind
+
 
 class Request(NamedTuple):
     """A request for one operation.
@@ -50,3 +52,29 @@ class Response:
     objects: int = 96 * 1024 * 1024
     advice: str = ""
     token_header: str = ""
+
+
+class HeldRecord(NamedTuple):
+    """A record in an answer.
+
+    Attributes:
+        kind: its kind.
+        id: its id; empty if it has none.
+        identity: the hash of its content; ``None`` if the answer does not show it.
+    """
+
+    kind: Kind
+    id: str
+    identity: bytes | None
+
+
+class Held(NamedTuple):
+    """The content of an answer.
+
+    Attributes:
+        records: its records.
+        closed: whether it also has content for the signed-in user alone.
+    """
+
+    records: tuple[HeldRecord, ...] = ()
+    closed: bool = False

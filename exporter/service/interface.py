@@ -152,6 +152,7 @@ class Capabilities:
         entries_at_once: the most full entries that one request answers.
         linked_lists: a page of a list decides which others are requested, so an interrupted run reads its lists again.
         comments_in_entries: the answer for an entry carries its comments, so no list of comments is requested.
+        open_to_all: its answers are the pages that every visitor sees.
     """
 
     totals: bool = True
@@ -165,6 +166,7 @@ class Capabilities:
     entries_at_once: int = 1
     linked_lists: bool = False
     comments_in_entries: bool = False
+    open_to_all: bool = False
 
 
 class Validators(NamedTuple):
@@ -244,6 +246,7 @@ class Page:
         total: the number of records of the list.
         total_size: the sum of :meth:`BlogService.amount` over all records.
         pause: the seconds between two requests that the answer asks for.
+        closed: whether the answer has content for the signed-in user alone, apart from the items.
     """
 
     items: list[Any]
@@ -254,6 +257,7 @@ class Page:
     total: int | None = None
     total_size: int | None = None
     pause: float | None = None
+    closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,6 +429,10 @@ class Records(ABC):
     @abstractmethod
     def why_hidden(self, comment: Comment) -> Cause:
         """Return why a comment is not public."""
+
+    def has_private_parts(self, _kind: Kind, _raw: Raw) -> bool:
+        """Return whether a record has parts for the blog's owner alone, although it is public otherwise."""
+        return False
 
 
 class BlogService(Records):

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -21,6 +22,7 @@ from exporter.model.kinds import Kind, sort_key
 from exporter.model.labels import is_labelled, is_marked, path_of
 from exporter.model.records import Audience, Comment, Post, PostKind, Raw
 from exporter.service.interface import Records
+from exporter.site.captured import CapturedPage, CapturedPages
 from exporter.site.facts import CommentFacts, EntryFacts, ItemFacts, Labels, marks_of
 from exporter.text import visible
 
@@ -193,8 +195,10 @@ class Catalogue:
         patterns: how the blog's own addresses of entries are made.
         base: the blog's address, which relative addresses start from.
         history: the archive's history; without it, removed records and changes are not shown.
+        captured: the captures of the blog's public pages.
 
     Attributes:
+        captures: the captures of an entry's page by the entry's id; none of an entry that not everybody may read.
         comment_table: the comments.
         posts: the entries by date, the undated first.
         dated: those that are posts; the rest are pages.
@@ -215,7 +219,10 @@ class Catalogue:
         patterns: Sequence[AddressPattern] = (),
         base: str = "",
         history: ArchiveHistory | None = None,
+        captured: CapturedPages | None = None,
     ) -> None:
+        self.captures: dict[str, CapturedPage] = {}
+        self._captured = CapturedPages() if captured is None else captured
         self.records = records
         self.service = service
         self.history = history
@@ -391,6 +398,13 @@ class Catalogue:
         self._keep_links(Kind.ENTRIES, entry_id, facts.links)
         for address in facts.addresses:
             self._addresses.add(entry_id, address)
+        page = (
+            None
+            if facts.private or facts.access
+            else self._captured.find(entry_id, facts.addresses, partial(self.records.load, Kind.ENTRIES, entry_id))
+        )
+        if page is not None:
+            self.captures[entry_id] = page
         parts = (
             (self.records.identity(Kind.ENTRIES, entry_id) or b"-") if gone is None else gone.identity,
             self.records.identity(Kind.ENTRY_LIST, entry_id) or b"-",

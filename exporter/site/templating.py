@@ -76,6 +76,14 @@ class Dates:
         """Return a month with its year."""
         return f"{date.year}年{date.month}月" if self._japanese else f"{_MONTHS[date.month - 1]} {date.year}"
 
+    def local_minute(self, moment: datetime) -> str:
+        """Return a moment in the site's zone."""
+        return self.minute(moment.astimezone(self._zone))
+
+    def local_day(self, moment: datetime) -> str:
+        """Return the day of a moment in the site's zone."""
+        return self.day(moment.astimezone(self._zone))
+
     def minute(self, date: datetime | None) -> str:
         """Return a day with the time; empty for ``None``."""
         return "" if date is None else f"{self.day(date)} {date:%H:%M}"
@@ -243,9 +251,12 @@ class PageRenderer:
         blog_id: the blog.
         parts: writes frequent parts.
         lists: the lists among ``pages``, ``tags`` and ``authors`` that the site has.
+        policy: what the pages may load and run.
     """
 
-    def __init__(self, options: SiteOptions, blog_id: str, parts: Parts, lists: Collection[str] = ()) -> None:
+    def __init__(
+        self, options: SiteOptions, blog_id: str, parts: Parts, lists: Collection[str] = (), policy: str = POLICY
+    ) -> None:
         self._environment = _environment()
         hidden = OPTIONAL_LISTS.difference(lists) | ({"history"} if options.public else set())
         t = translator(options.language)
@@ -262,7 +273,7 @@ class PageRenderer:
             "content_lang": CONTENT_LANGUAGE,
             "parts": parts,
             "public": options.public,
-            "policy": POLICY,
+            "policy": policy,
             "navigation": [
                 (name, path, translated(label, options.language))
                 for name, path, label in _NAVIGATION
@@ -314,6 +325,11 @@ def script(function: str, *values: Any) -> bytes:
     for found, escaped in _ESCAPED:
         texts = [text.replace(found, escaped) for text in texts]
     return b"%b(%b);\n" % (function.encode("ascii"), b",".join(texts))
+
+
+def framing_policy(source: str) -> str:
+    """Return the policy of a page that may also show frames from a source."""
+    return f"{POLICY}; frame-src {source}"
 
 
 def root_of(path: str) -> str:

@@ -20,8 +20,10 @@ from exporter.model.labels import AUDIENCE_NAMES, KIND_NAMES
 from exporter.model.publication import Declared, PostStatus
 from exporter.service.interface import Records
 from exporter.site import NAME, SiteOptions, edition
+from exporter.site.captured import CapturedPages
 from exporter.site.catalogue import fingerprint
 from exporter.site.facts import SiteFacts
+from exporter.site.pages.captures import capture_files
 from exporter.site.pages.comments import comment_files
 from exporter.site.pages.entry import entry_files
 from exporter.site.pages.gallery import gallery_files
@@ -179,6 +181,7 @@ class SiteView:
         options: the options of the site.
         layout: the archive's layout, to store the facts for the next build.
         thumbnails: the thumbnails; by default the site has none.
+        captured: the captures of the blog's public pages; by default the site names none.
     """
 
     name: ClassVar[str] = NAME
@@ -188,6 +191,7 @@ class SiteView:
     options: SiteOptions = field(default_factory=SiteOptions)
     layout: Layout | None = None
     thumbnails: Thumbnails = field(default_factory=Thumbnails)
+    captured: CapturedPages = field(default_factory=CapturedPages)
 
     @property
     def edition(self) -> str:
@@ -197,7 +201,7 @@ class SiteView:
     def files(self, records: RecordSource) -> Iterator[ViewFile]:
         """Yield every file of the site."""
         with SiteFacts(records, self.layout, self.edition) as facts:
-            site = Site(records, self.service, self.history, self.options, facts, self.thumbnails)
+            site = Site(records, self.service, self.history, self.options, facts, self.thumbnails, self.captured)
             yield from chain(
                 self.thumbnails.files(picture.path for picture in site.pictures.all),
                 _static_files(site),
@@ -208,6 +212,7 @@ class SiteView:
                 gallery_files(site),
                 statistics_files(site),
                 history_files(site),
+                capture_files(site),
             )
 
     def former_files(self) -> set[str | None]:

@@ -23,7 +23,7 @@ from exporter.http.body import MemoryBudget
 from exporter.http.engine import Engine
 from exporter.http.transport import Statistics
 from exporter.message import message, system_reason
-from exporter.model.exchange import Request, Response
+from exporter.model.exchange import Held, Request, Response
 from exporter.model.kinds import Kind
 from exporter.service.export_file import ExportFile, FoundRecord, Misread, page_records
 from exporter.source.export_files import ExportFiles, ExportPart
@@ -307,6 +307,14 @@ class FileClient:
             reason = self.index.losses[0] if self.index.losses else message("it holds no entry")
             raise ServiceError("{file}: {reason}.", file=self.files.path.name, reason=reason)
 
+    @property
+    def recorder(self) -> None:
+        """Nothing: a file has no exchanges."""
+
+    def is_kept(self, _request: Request) -> bool:
+        """Return ``True``: nothing is recorded."""
+        return True
+
     def slow_down(self, pause: float) -> None:
         """Do nothing: a file asks for no pause."""
 
@@ -324,9 +332,10 @@ class FileClient:
         probe: bool = False,
         once: bool = False,
         recover: Callable[[], Awaitable[T | None]] | None = None,
+        holds: Callable[[T], Held] | None = None,
     ) -> T:
         """Answer a request; the keywords of :meth:`exporter.http.engine.Client.fetch` change nothing here."""
-        del probe, once, recover
+        del probe, once, recover, holds
         body = self._answer(Kind(request.path.removeprefix("/")), request)
         self.statistics.bytes += len(body)
         return parse(Response(200, {}, body))

@@ -199,29 +199,37 @@ def _by_library(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
     decoder = _library(encoding)
     if decoder is None:
         raise BadBody("the answer is in the encoding {encoding}, which cannot be read here", encoding=encoding[:40])
-    decode, needs_more = decoder
+    decode, is_ended, needs_more = decoder
     try:
         for piece in pieces:
             data = piece
-            while True:
-                yield decode(data, _PIECE_BYTES)
+            while not is_ended():
+                found = decode(data, _PIECE_BYTES)
+                yield found
                 data = b""
-                if needs_more():
+                # Both libraries can ask for more bytes while they still hold decoded ones.
+                if not found and needs_more():
                     break
     except Exception as error:  # each library has errors of its own
         raise BadBody(message("the answer is not in the encoding it claims")) from error
+    if not is_ended():
+        raise BadBody(message("the answer's compressed body is cut short"))
 
 
-def _library(encoding: str) -> tuple[Callable[[bytes, int], bytes], Callable[[], bool]] | None:
-    """Return a function that decodes at most so many bytes, and whether it needs more; ``None`` without its library."""
+def _library(encoding: str) -> tuple[Callable[[bytes, int], bytes], Callable[[], bool], Callable[[], bool]] | None:
+    """Return a function that decodes bytes, whether all is decoded, and whether it needs more bytes.
+
+    The function returns about as many bytes as asked for. Without its library the result is ``None``.
+    """
     if encoding == "br" and find_spec("brotli") is not None:
         brotli = import_module("brotli").Decompressor()
         return (
             lambda data, limit: brotli.process(data, output_buffer_limit=limit),
-            lambda: brotli.is_finished() or brotli.can_accept_more_data(),
+            brotli.is_finished,
+            brotli.can_accept_more_data,
         )
     module = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
     if encoding == "zstd" and find_spec(module.partition(".")[0]) is not None and find_spec(module) is not None:
         zstd = import_module(module).ZstdDecompressor()
-        return zstd.decompress, lambda: zstd.eof or zstd.needs_input
+        return zstd.decompress, lambda: zstd.eof, lambda: zstd.needs_input
     return None

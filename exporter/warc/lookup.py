@@ -31,11 +31,11 @@ class CapturedRecord:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A recorded answer. For a revisit it is that of the record with the same payload.
+    """A recorded answer.
 
     Attributes:
-        head: its head.
-        payload: its payload.
+        head: its head, for a revisit its own.
+        payload: its payload, for a revisit that of the record that it refers to.
         truncated: whether the recording is incomplete.
     """
 
@@ -78,13 +78,13 @@ class CaptureLookup:
 
     @contextmanager
     def replay(self, found: CapturedRecord) -> Iterator[Replay]:
-        """Yield the answer of a record; that of a revisit is read where its payload was stored.
+        """Yield the answer of a record; the payload of a revisit is read where it was stored.
 
         Raises:
             ArchiveDamaged: there is no answer at its place, or its original is missing.
             OSError: a file cannot be read.
         """
-        place = found
+        place, own = found, None
         for _ in range(_MOST_REVISITS):
             path = place.capture.segment(place.line.filename)
             with read_record(path, place.line.offset) as record:
@@ -97,8 +97,9 @@ class CaptureLookup:
                         offset=place.line.offset,
                     )
                 if record.kind != "revisit":
-                    yield Replay(answer[0], answer[1], "warc-truncated" in record.headers)
+                    yield Replay(own or answer[0], answer[1], "warc-truncated" in record.headers)
                     return
+                own = own or answer[0]
                 original = self.original(record, place.line)
             if original is None:
                 break

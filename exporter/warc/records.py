@@ -21,6 +21,14 @@ _ANSWER: Final = "application/http; msgtype=response"
 _REQUEST: Final = "application/http; msgtype=request"
 _FIELDS: Final = "application/warc-fields"
 _GZIP: Final = 31
+_DEFLATED: Final = 6
+_STORED: Final = 0
+_STORED_BYTES: Final = 16 * 1024
+"""The least bytes of packed content that are stored: for fewer, the compressed heads save more than that costs."""
+_PACKED: Final = frozenset(
+    {"image/jpeg", "image/png", "image/gif", "image/webp", "image/avif", "font/woff", "font/woff2", "application/zip"}
+    | {"application/gzip", "application/font-woff", "application/font-woff2", "application/pdf"}
+)
 _PIECE_BYTES: Final = 256 * 1024
 
 
@@ -130,7 +138,8 @@ class RecordWriter:
         offset = self._file.tell()
         start = facts.head.start
         exchange.answer.seek(start)
-        answer_id = self._write(kind, exchange.answer, end - start, headers)
+        is_packed = end - start > _STORED_BYTES and _is_packed(facts.head)
+        answer_id = self._write(kind, exchange.answer, end - start, headers, _STORED if is_packed else _DEFLATED)
         headers = {**common, "Content-Type": _REQUEST, "WARC-Concurrent-To": answer_id}
         length = self._file.tell() - offset
         self._write("request", io.BytesIO(exchange.request), len(exchange.request), headers)
@@ -149,7 +158,9 @@ class RecordWriter:
         self._write("resource", io.BytesIO(content), len(content), headers)
         return digest
 
-    def _write(self, kind: str, content: IO[bytes], length: int, headers: Mapping[str, str]) -> str:
+    def _write(
+        self, kind: str, content: IO[bytes], length: int, headers: Mapping[str, str], level: int = _DEFLATED
+    ) -> str:
         """Write a record with the next bytes of ``content``, and return its id."""
         start = content.tell()
         hashed = hashlib.sha1(usedforsecurity=False)
@@ -164,13 +175,21 @@ class RecordWriter:
             "WARC-Block-Digest": _digest(hashed),
             "Content-Length": str(length),
         }
-        packer = zlib.compressobj(wbits=_GZIP)
+        packer = zlib.compressobj(level, wbits=_GZIP)
         head = "".join(f"{name}: {_one_line(value)}\r\n" for name, value in lines.items())
         self._file.write(packer.compress(f"{WARC_VERSION}\r\n{head}\r\n".encode()))
         for piece in _pieces(content, length):
             self._file.write(packer.compress(piece))
         self._file.write(packer.compress(b"\r\n\r\n") + packer.flush())
         return record_id
+
+
+def _is_packed(head: Head) -> bool:
+    """Return whether the content of an answer is compressed already, so that doing it again takes time for nothing."""
+    kind = head.media_type
+    return (
+        kind in _PACKED or kind.startswith(("audio/", "video/")) or head.get("content-encoding") not in {"", "identity"}
+    )
 
 
 def _pieces(file: IO[bytes], length: int) -> Iterator[bytes]:

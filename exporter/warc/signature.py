@@ -1,8 +1,7 @@
 """The signature of a WACZ file, by a key of its maker (WACZ Signing and Verification 0.1.0, anonymous signature).
 
-It proves that two files come from the holder of one key; who that is, readers must know by other means. The form is the
-one that ReplayWeb.page verifies: ECDSA on the curve P-384 with SHA-256, and the two numbers of the signature as 48 bytes
-each.
+It proves that two files come from the holder of one key. Who that is, readers must know by other means. The form is the
+one that ReplayWeb.page verifies: ECDSA on the curve P-384 with SHA-256, and each number of the signature as 48 bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _MAX_KEY_BYTES: Final = 64 * 1024
 _VERSION: Final = "0.1.0"
 
 
-class Signer:
+class PackageSigner:
     """Signs digests with a private key.
 
     Args:

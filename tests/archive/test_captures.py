@@ -41,7 +41,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an archive with two versions and three captures; the second has a revisit of a record of its own."""
     root = tmp_path_factory.mktemp("captures") / "archive"
     built = Built(root)
-    built.commit({kind: {} for kind in ()})
+    built.commit({})
     blog = styled_blog(2)
     page = f"/Entry/{min(blog.posts)}/"
     with blog.serving_in_thread():
@@ -103,6 +103,18 @@ def unsealed(archive: Built) -> None:
     archive.layout.sums.write_bytes(write_sums({name: row for name, row in rows.items() if "captures" not in name}))
 
 
+def as_folder(path: Path) -> None:
+    """Put a folder into the place of a file."""
+    path.unlink()
+    path.mkdir()
+
+
+def without_captures(a: Built) -> None:
+    """Remove all captures, and their row in the seal."""
+    shutil.rmtree(a.layout.captures)
+    unsealed(a)
+
+
 Damage = Callable[[Built], object]
 
 DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
@@ -122,7 +134,7 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
     ),
     (
         FindingCode.CAPTURE_DAMAGED, f"{SECOND}/pages.jsonl", "it cannot be read",
-        lambda a: ((a.root / SECOND / "pages.jsonl").unlink(), (a.root / SECOND / "pages.jsonl").mkdir()),
+        lambda a: as_folder(a.root / SECOND / "pages.jsonl"),
     ),
     (
         FindingCode.STRANGE_FILE, f"{SECOND}/notes.txt", "no part of the format",
@@ -174,7 +186,7 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
     ),
     (
         FindingCode.CAPTURE_MISSING, "runs.jsonl", "the capture that its newest line names is missing",
-        lambda a: (shutil.rmtree(a.layout.captures), unsealed(a)),
+        without_captures,
     ),
     (FindingCode.NOT_SEALED, "SHA256SUMS", "it does not name the newest capture", unsealed),
     (

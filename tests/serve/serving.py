@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from exporter import lossless_json
-from exporter.serve.app import Place, Server, site_folder
+from exporter.serve.app import Server, site_folder
+from exporter.serve.listening import Place
 from exporter.settings import Settings
 
 

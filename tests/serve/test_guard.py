@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exporter.serve.app import below_token, is_loopback, is_own_name
+from exporter.serve.listening import below_token, is_loopback, is_own_name
 
 
 @pytest.mark.parametrize(

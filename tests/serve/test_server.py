@@ -20,7 +20,8 @@ from exporter.archive.archive import Archive
 from exporter.archive.safe_files import InnerPath
 from exporter.errors import UsageError
 from exporter.model.kinds import Kind
-from exporter.serve.app import Place, Server
+from exporter.serve.app import Server
+from exporter.serve.listening import Place
 from exporter.settings import Settings
 from tests.archive.builder import Built, record
 from tests.serve.serving import Served, served

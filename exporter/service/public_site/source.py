@@ -96,7 +96,9 @@ class PublicSite(StatedService):
     """A blog whose public pages are read."""
 
     name = _NAME
-    capabilities = Capabilities(totals=False, validators=True, user=False, linked_lists=True, comments_in_entries=True)
+    capabilities = Capabilities(
+        totals=False, validators=True, user=False, linked_lists=True, comments_in_entries=True, open_to_all=True
+    )
     own_settings: ClassVar = settings_in(PublicOptions)
     own_options = ("page_rules", "obey_robots", "list_pages")
     defaults: ClassVar = {"timezone": _TIMEZONE, "rate": _RATE, "concurrency": _CONCURRENCY}

@@ -162,6 +162,10 @@ class WordPressRecords(StatedService):
             by_owner=by_owner,
         )
 
+    def has_private_parts(self, kind: Kind, raw: Raw) -> bool:
+        """Return whether a comment has what only its blog's owner sees: its writer's network address and browser."""
+        return kind is Kind.COMMENTS and any(raw.get(name) for name in ("author_ip", "author_user_agent"))
+
     def upload(self, raw: Raw) -> Upload:
         """Read a file of the media library. Its size is that of the file at ``source_url``."""
         read = _Reader(raw)

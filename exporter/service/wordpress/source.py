@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Final, Self, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -168,7 +169,12 @@ class WordPressService(WordPressRecords):
             return self._category_page(page)
         if route == _TYPES:
             request = self._request(_TYPES, {}, editor={})
-            return Call(request, lambda response: self._helped(request, response, dict, self._types_in))
+
+            def types(response: Response) -> Page:
+                found = self._helped(request, response, dict, self._types_in)
+                return replace(found, closed=self._signed_in)
+
+            return Call(request, types)
         request = self._listed(route, page, {"_fields": ",".join(_ITEM_FIELDS)}, {"status": "any"})
 
         def parse(response: Response) -> Page:

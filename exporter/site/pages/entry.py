@@ -16,6 +16,7 @@ from exporter.html.tree import BODY_CHARACTERS
 from exporter.model.kinds import Kind
 from exporter.model.labels import joined_path
 from exporter.model.records import Post, Raw
+from exporter.site.captured import capture_link, moment_of
 from exporter.site.catalogue import PostSummary, beginning_of, one_line
 from exporter.site.pages.comments import comment_list
 from exporter.site.pages.site import Site, author_page, category_page, life_link
@@ -133,6 +134,8 @@ def _listed(headings: list[tuple[int, str, str]]) -> str:
 
 
 _MAX_PICTURES: Final = 60
+_MAX_CAPTURES: Final = 6
+"""Days linked below an entry; each captured page links to all."""
 _MAX_TAGS: Final = 60
 """Tags shown at once; the rest can be opened."""
 _CHARACTERS_PER_MINUTE: Final = 460
@@ -172,6 +175,7 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
             repr(site.owners) if post.comments else "",
             catalogue.link_targets(Kind.ENTRIES, post.id),
             *(catalogue.link_targets(Kind.COMMENTS, comment_id) for comment_id in catalogue.comment_ids(post)),
+            *((repr(catalogue.captures[post.id]),) if post.id in catalogue.captures else ()),
         ]
         page = _EntryPage(site, post, before, after, life)
         yield site.written(post.page, parts, page.write, "pages" if post.is_page else "years")
@@ -319,6 +323,7 @@ class _EntryPage:
         if original:
             link = escaped(original)
             parts.append(f'<p>{t("Original address")}: <a href="{link}" rel="noopener noreferrer">{link}</a></p>')
+        parts.append(self._captures())
         if entry.featured and self._site.stored_picture(entry.featured) is None:
             parts.append(f"<p>{t('Featured picture')}: <bdi>{escaped(one_line(entry.featured))}</bdi></p>")
         if entry.sources:
@@ -334,6 +339,22 @@ class _EntryPage:
             )
         parts.append("</footer>\n")
         return "".join(parts)
+
+    def _captures(self) -> str:
+        """Return links to the entry's page as it was captured, one for each day."""
+        post, found = self._post, self._site.catalogue.captures.get(self._post.id)
+        days: dict[str, str] = {}
+        for stamp in found.stamps if found is not None else ():
+            moment = moment_of(stamp)
+            days.setdefault(self._site.dates.local_day(moment) if moment is not None else stamp, stamp)
+        if found is None or not days:
+            return ""
+        links: list[str] = []
+        for day, stamp in [*days.items()][:_MAX_CAPTURES]:
+            words = escaped(day) if links else self._t("As it looked on {when}", when=day)
+            target = escaped(self._root + capture_link(found.address, stamp, post.id))
+            links.append(f'<a href="{target}">{words}</a>')
+        return f"<p>{' · '.join(links)}</p>"
 
 
 def _picture_paths(site: Site, entry: Post) -> set[str]:

@@ -16,6 +16,7 @@ from exporter.html.local_links import AssetMap
 from exporter.html.page_body import BodyWriter
 from exporter.model.asset import openable
 from exporter.model.kinds import Kind
+from exporter.site.captured import CapturedPages
 from exporter.site.catalogue import (
     Catalogue,
     PostSummary,
@@ -69,6 +70,7 @@ class Site:
         owners: the service's names for the user of the backup.
         tags: the entries of each tag, the most used tag first.
         authors: the entries of each writer, if the blog has several; else empty.
+        captured: the captures of the blog's public pages.
     """
 
     def __init__(
@@ -79,8 +81,10 @@ class Site:
         options: SiteOptions,
         facts: SiteFacts | None = None,
         thumbnails: Thumbnails | None = None,
+        captured: CapturedPages | None = None,
     ) -> None:
         self.options = options
+        self.captured = CapturedPages() if captured is None or options.public else captured
         self.facts = SiteFacts(records) if facts is None else facts
         self.t = translator(options.language)
         self.parts = Parts(options.language, service.timezone)
@@ -90,7 +94,7 @@ class Site:
         users = [one_line(service.user(raw).name) for _, raw in records.scan(Kind.USER)]
         self.owners = sorted(filter(None, users))
         assets = [raw for _, raw in records.scan(Kind.ASSETS)]
-        self.catalogue = Catalogue(records, service, self.facts, patterns, base, history)
+        self.catalogue = Catalogue(records, service, self.facts, patterns, base, history, self.captured)
         self.pictures = StoredPictures(assets, Thumbnails() if thumbnails is None else thumbnails, options.assets)
         self._assets, self._base = AssetMap(assets, base), base
         uploads = records.scan(Kind.FILES) if self.catalogue.labelled else ()

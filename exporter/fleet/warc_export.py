@@ -1,0 +1,282 @@
+"""The captures of a whole fleet in one folder: all WARC files, one sorted index, and one list of hashes.
+
+A worker checks the WARC files of an archive against their hashes and puts them into the folder, as hard links where the
+file system can. It also writes the archive's part of the index; the main process merges these parts. Nothing holds all
+names or lines in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Generator
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from exporter import __version__, lossless_json
+from exporter.archive import atomic
+from exporter.archive.archive import Archive
+from exporter.archive.captures import INDEX, Capture, captures, stated_sums
+from exporter.archive.checks import file_sha256
+from exporter.archive.fleet_folder import require_outside
+from exporter.archive.layout import SUMS
+from exporter.archive.reader import require_outside_archives
+from exporter.archive.safe_files import InnerPath, inner
+from exporter.errors import ArchiveDamaged, UsageError
+from exporter.fleet.line_sort import SortedLines
+from exporter.fleet.pool import WorkerPool
+from exporter.fleet.work import ArchiveResult, Done, work_over
+from exporter.warc.cdxj import CaptureIndex
+
+REPORT: Final = "fleet-warc.json"
+_PARTS: Final = ".parts"
+_ROWS: Final = "rows"
+_FORMAT: Final = "blog-exporter-fleet-warc"
+_COPY_BYTES: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class WarcExportOptions:
+    """How captures are exported.
+
+    Attributes:
+        target: the folder.
+        api: also the exchanges of backups with an API.
+        copy: never make hard links.
+        dry_run: write nothing.
+    """
+
+    target: Path
+    api: bool = False
+    copy: bool = False
+    dry_run: bool = False
+
+
+def export_captures(root: Path, options: WarcExportOptions, pool: WorkerPool) -> Generator[ArchiveResult]:
+    """Export the captures of all archives; yield the result for each, and write the index and the hashes at the end.
+
+    An interrupted export has no ``SHA256SUMS``. Running it again keeps existing files and finishes it.
+
+    Args:
+        root: the fleet's folder.
+        options: the options.
+        pool: checks and links the files.
+
+    Raises:
+        UsageError: the target is among the archives, or holds something else.
+        NoSpace: the disk is full.
+    """
+    target = options.target
+    require_outside(root, target)
+    require_outside_archives(target)
+    _require_own(target)
+    results = work_over(root, export_archive, options, pool, of_captures=True)
+    if options.dry_run:
+        with closing(results):
+            for result in results:
+                result.facts.pop(_ROWS, None)
+                yield result
+        return
+    parts = target / _PARTS
+    with atomic.translated(target):
+        atomic.make_folder(target)
+        for name in (SUMS, INDEX):
+            (target / name).unlink(missing_ok=True)
+        _write_report(target, {})
+        atomic.remove_folder(inner(parts))
+        atomic.make_folder(parts)
+        for name in (INDEX, SUMS):
+            atomic.make_folder(parts / name)
+    index, sums = SortedLines(parts / INDEX), SortedLines(parts / SUMS)
+    counts = dict.fromkeys(("archives", "segments", "records", "bytes"), 0)
+    with closing(results):
+        for result in results:
+            rows: list[str] = result.facts.pop(_ROWS, [])
+            for row in rows:
+                sums.add(row.encode())
+            if rows:
+                index.add_file(_part(target, result.blog_id))
+                counts["archives"] += 1
+                for name in ("segments", "records", "bytes"):
+                    counts[name] += result.facts[name]
+            yield result
+    with atomic.translated(target):
+        atomic.write_lines(target / INDEX, index)
+        _write_report(target, counts)
+        for name in (INDEX, REPORT):
+            sums.add(_row(name, file_sha256(target / name)).encode())
+        atomic.write_lines(target / SUMS, map(_as_sum, sums))
+        atomic.remove_folder(inner(parts))
+
+
+def _require_own(target: Path) -> None:
+    """Refuse a folder that holds anything but an earlier export."""
+    if not target.name:
+        raise UsageError("{target} cannot be a new folder; name one.", target=target)
+    with suppress(FileNotFoundError, NotADirectoryError):
+        if (target / REPORT).is_file() or not any(target.iterdir()):
+            return
+    if os.path.lexists(target):
+        raise UsageError("{target} is there already, and no export made it; name another folder.", target=target)
+
+
+def _write_report(target: Path, facts: dict[str, Any]) -> None:
+    document = {"format": _FORMAT, "tool": f"blog-exporter {__version__}", **facts}
+    atomic.write_file(target / REPORT, lossless_json.dumps(document, pretty=True) + b"\n")
+
+
+def _row(name: str, digest: str) -> str:
+    return f"{name} {digest}\n"
+
+
+def _as_sum(row: bytes) -> bytes:
+    name, _, digest = row.rstrip(b"\n").rpartition(b" ")
+    return digest + b"  " + name + b"\n"
+
+
+def _part(target: Path, blog_id: str) -> Path:
+    return target / _PARTS / hashlib.sha256(blog_id.encode()).hexdigest()
+
+
+def export_archive(archive: Archive, options: WarcExportOptions) -> Done:
+    """Check the WARC files of an archive, put them into the target, and write its part of the index.
+
+    Raises:
+        ArchiveDamaged: a file or an index has another hash than its capture states. Nothing of the archive is listed.
+    """
+    chosen = [each for each in captures(archive.layout) if _is_chosen(each, options)]
+    part = _part(options.target, archive.info.blog_id)
+    work = part.with_name(f"{part.name}.work")
+    rows: list[str] = []
+    facts = {"captures": len(chosen), "segments": 0, "records": 0, "bytes": 0}
+    made = False
+    if not options.dry_run:
+        with atomic.translated(work):
+            atomic.remove_folder(inner(work))
+            atomic.make_folder(work)
+    lines = SortedLines(work)
+    for capture in chosen:
+        with atomic.translated(capture.folder):
+            made |= _export_capture(archive.info.blog_id, capture, options, lines, rows, facts)
+    if rows and not options.dry_run:
+        with atomic.translated(part):
+            part.unlink(missing_ok=True)
+            with part.open("wb") as file:
+                file.writelines(lines)
+    if not options.dry_run:
+        with atomic.translated(work):
+            atomic.remove_folder(inner(work))
+    return Done(made, {**facts, _ROWS: rows})
+
+
+def _export_capture(
+    blog_id: str,
+    capture: Capture,
+    options: WarcExportOptions,
+    lines: SortedLines,
+    rows: list[str],
+    facts: dict[str, int],
+) -> bool:
+    """Export one capture; return whether a file of it is new.
+
+    Args:
+        blog_id: its blog.
+        capture: the capture.
+        options: the options.
+        lines: receives its index.
+        rows: receives the hashes of its files.
+        facts: receives its counts.
+    """
+    names, sums = _named_apart(blog_id, capture), stated_sums(capture)
+    made = False
+    if file_sha256(capture.index) != sums.get(INDEX):
+        raise _not_as_sealed(capture.index)
+    for segment in capture.segments():
+        with segment.open("rb") as file:
+            facts["bytes"] += os.fstat(file.fileno()).st_size
+        facts["segments"] += 1
+        digest = sums.get(segment.name, "")
+        rows.append(_row(names[segment.name], digest))
+        if not options.dry_run:
+            made |= _place(segment, digest, options.target / names[segment.name], copy=options.copy)
+    for line in CaptureIndex(capture.index):
+        if line.filename not in names:
+            raise ArchiveDamaged("{index} names a file that no capture has.", index=capture.index)
+        facts["records"] += 1
+        if not options.dry_run:
+            lines.add(replace(line, filename=names[line.filename]).encode())
+    return made
+
+
+def _is_chosen(capture: Capture, options: WarcExportOptions) -> bool:
+    kind = capture.info().kind
+    return kind == "pages" or (options.api and kind == "api")
+
+
+def _named_apart(blog_id: str, capture: Capture) -> dict[str, str]:
+    """Return a name for each WARC file of a capture that no other file of the fleet has.
+
+    If a name consists of the blog's whole ID, the time and a number, the file keeps it. Any other name may occur twice,
+    because names hold only some characters of an ID. It gets a hash of the file's place.
+    """
+    own = re.compile(rf"{re.escape(blog_id)}-[0-9]{{14}}-[0-9]{{5,}}\.warc\.gz")
+    found = {}
+    for segment in capture.segments():
+        name = segment.name
+        if not own.fullmatch(name) or capture.info().kind != "pages":
+            place = hashlib.sha256(f"{blog_id}/{capture.number}/{name}".encode()).hexdigest()[:16]
+            name = f"{name.removesuffix('.warc.gz')}-{place}.warc.gz"
+        found[segment.name] = name
+    return found
+
+
+def _place(source: InnerPath, digest: str, target: Path, *, copy: bool) -> bool:
+    """Make a file in the target that is the source, which is checked; return whether it was not there.
+
+    Raises:
+        ArchiveDamaged: the source does not have its hash.
+        NoSpace: the disk is full.
+    """
+    with atomic.translated(target):
+        if target.is_file() and not target.is_symlink():
+            is_link = target.samefile(source)
+            if is_link != copy and (is_link or _is_copy(source, target)):
+                return False
+        target.unlink(missing_ok=True)
+        linked = False
+        if not copy:
+            with suppress(OSError, NotImplementedError):
+                source.add_name(inner(target))
+                linked = True
+        found = file_sha256(target) if linked else _copied(source, target)
+        if found != digest:
+            target.unlink()
+            raise _not_as_sealed(source)
+    return True
+
+
+def _not_as_sealed(path: Path) -> ArchiveDamaged:
+    return ArchiveDamaged("{path} is not as its capture was sealed. Verify the archive.", path=path)
+
+
+def _is_copy(source: InnerPath, target: Path) -> bool:
+    """Return whether a file has the size and the time of the source; an unfinished copy has another time."""
+    ours, theirs = source.stat(), target.stat()
+    return (ours.st_size, ours.st_mtime_ns) == (theirs.st_size, theirs.st_mtime_ns)
+
+
+def _copied(source: InnerPath, target: Path) -> str:
+    """Copy a file with its time, and return the SHA-256 of the copied bytes."""
+    hashed = hashlib.sha256()
+    with source.open("rb") as file, atomic.open_private(target, "xb") as made:
+        while piece := file.read(_COPY_BYTES):
+            hashed.update(piece)
+            made.write(piece)
+        made.flush()
+        os.fsync(made.fileno())
+    state = source.stat()
+    os.utime(target, ns=(state.st_atime_ns, state.st_mtime_ns))
+    return hashed.hexdigest()

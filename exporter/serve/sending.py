@@ -1,0 +1,89 @@
+"""Sending answers: files in whole or in part, and short texts."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from aiohttp import hdrs, web
+
+from exporter.serve.files import OpenFile
+from exporter.serve.listening import IDLE_SECONDS
+from exporter.translation import translated
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import BinaryIO
+
+_PIECE_BYTES: Final = 1 << 18
+
+
+def text_answer(status: int, text: str, **headers: str) -> web.Response:
+    """Return a message as an answer."""
+    return web.Response(status=status, text=f"{translated(text)}\n", headers=headers)
+
+
+def with_headers(response: web.StreamResponse, headers: Mapping[str, str]) -> web.StreamResponse:
+    """Return an answer with these headers, unless it states them itself."""
+    response.headers[hdrs.SERVER] = "blog-exporter"
+    for name, value in headers.items():
+        response.headers.setdefault(name, value)
+    return response
+
+
+async def sent(
+    found: OpenFile, request: web.BaseRequest, headers: Mapping[str, str], status: int = 200
+) -> web.StreamResponse:
+    """Send a file, the requested part of it, or the status 304 if the browser has it.
+
+    Args:
+        found: the file.
+        request: the request.
+        headers: in addition to those about the file.
+        status: of an answer with the whole file.
+    """
+    own = {
+        **headers, hdrs.ETAG: found.tag, hdrs.ACCEPT_RANGES: "bytes", hdrs.CONTENT_TYPE: found.content_type
+    }  # fmt: skip
+    if found.tag in request.headers.get(hdrs.IF_NONE_MATCH, ""):
+        return web.Response(status=304, headers=own)
+    start, end, partly = _asked_part(request, found) if status == 200 else (0, found.size, 200)
+    if start >= end and partly == 206:
+        return web.Response(status=416, headers={**own, hdrs.CONTENT_RANGE: f"bytes */{found.size}"})
+    if partly == 206:
+        status = 206
+        own[hdrs.CONTENT_RANGE] = f"bytes {start}-{end - 1}/{found.size}"
+    response = web.StreamResponse(status=status, headers={**own, hdrs.CONTENT_LENGTH: str(end - start)})
+    await with_headers(response, {}).prepare(request)
+    if request.method == "GET" and not await _write(response, found.file, start, end) and request.transport is not None:
+        # The browser would take the next answer for the rest of the file.
+        request.transport.abort()
+    return response
+
+
+async def _write(response: web.StreamResponse, file: BinaryIO, start: int, end: int) -> bool:
+    """Send a part of a file; return whether the file had all of it and the browser took it."""
+    try:
+        file.seek(start)
+        while start < end:
+            piece = await asyncio.to_thread(file.read, min(_PIECE_BYTES, end - start))
+            if not piece:
+                return False
+            async with asyncio.timeout(IDLE_SECONDS):
+                await response.write(piece)
+            start += len(piece)
+    except OSError:
+        return False
+    return True
+
+
+def _asked_part(request: web.BaseRequest, found: OpenFile) -> tuple[int, int, int]:
+    """Return start, end and status: the requested part, or all of the file unless a single part is requested."""
+    if hdrs.RANGE not in request.headers or request.headers.get(hdrs.IF_RANGE, found.tag) != found.tag:
+        return 0, found.size, 200
+    try:
+        asked = request.http_range
+    except ValueError:
+        return 0, found.size, 200
+    start, end, _ = asked.indices(found.size)
+    return start, end, 206
