@@ -219,7 +219,7 @@ def seal_capture(layout: Layout, folder: Path, info: CaptureInfo) -> Capture:
     target = Capture(info.capture, layout.captures / version_name(info.capture))
     with atomic.translated(layout.captures):
         atomic.make_folder(layout.captures)
-        names = sorted(path.name for path in folder.iterdir())
+        names = sorted(path.name for path in folder.iterdir() if path.name not in {INFO, SUMS})
         for found, warc in ((info.segments, True), (info.files, False)):
             found[:] = [
                 {"name": name, "bytes": (folder / name).stat().st_size, "sha256": file_sha256(folder / name)}
