@@ -104,21 +104,37 @@ PLACES = (
     f"{CAPTURE}/pages.jsonl", f"{CAPTURE}/{NAME}",
 )  # fmt: skip
 Attack = Callable[[Path, Outside], object]
+
+
+def at(name: str, put: Callable[[Path], object]) -> Attack:
+    return lambda root, outside: put(root / name)
+
+
+def linked(name: str, target: str) -> Attack:
+    return lambda root, outside: link(root / name, outside.folder / target)
+
+
+def replaced(path: Path) -> None:
+    """Put a file into the place of a folder."""
+    shutil.rmtree(path)
+    path.write_bytes(b"x")
+
+
 FILES: dict[str, Attack] = {
-    **{f"link {name}": lambda root, outside, name=name: link(root / name, outside.folder / "key") for name in PLACES},
-    **{f"zero {name}": lambda root, _, name=name: link(root / name, Path("/dev/zero")) for name in PLACES[:3]},
-    **{f"fifo {name}": lambda root, _, name=name: fifo(root / name) for name in PLACES},
-    **{f"folder {name}": lambda root, _, name=name: folder(root / name) for name in PLACES},
-    **{f"socket {name}": lambda root, _, name=name: sock(root / name) for name in PLACES[:2]},
-    **{f"endless {name}": lambda root, _, name=name: endless(root / name) for name in PLACES},
-    "link captures": lambda root, outside: link(root / "captures", outside.folder),
-    "link capture": lambda root, outside: link(root / CAPTURE, outside.folder / "deep"),
-    "file captures": lambda root, _: (shutil.rmtree(root / "captures"), (root / "captures").write_bytes(b"x")),
-    "file capture": lambda root, _: (shutil.rmtree(root / CAPTURE), (root / CAPTURE).write_bytes(b"x")),
-    "fifo in a capture": lambda root, _: fifo(root / CAPTURE / "more.warc.gz"),
-    "link in a capture": lambda root, outside: link(root / CAPTURE / "more.warc.gz", outside.folder / "key"),
-    "far number": lambda root, _: folder(root / "captures/4294967295"),
-    "too far number": lambda root, _: folder(root / "captures/99999999999999999999"),
+    **{f"link {name}": linked(name, "key") for name in PLACES},
+    **{f"zero {name}": at(name, lambda path: link(path, Path("/dev/zero"))) for name in PLACES[:3]},
+    **{f"fifo {name}": at(name, fifo) for name in PLACES},
+    **{f"folder {name}": at(name, folder) for name in PLACES},
+    **{f"socket {name}": at(name, sock) for name in PLACES[:2]},
+    **{f"endless {name}": at(name, endless) for name in PLACES},
+    "link captures": linked("captures", ""),
+    "link capture": linked(CAPTURE, "deep"),
+    "file captures": at("captures", replaced),
+    "file capture": at(CAPTURE, replaced),
+    "fifo in a capture": at(f"{CAPTURE}/more.warc.gz", fifo),
+    "link in a capture": linked(f"{CAPTURE}/more.warc.gz", "key"),
+    "far number": at("captures/4294967295", folder),
+    "too far number": at("captures/99999999999999999999", folder),
 }
 
 
@@ -263,19 +279,29 @@ def test_a_circle_of_revisits_ends(archive: Path) -> None:
     assert list(all_read(archive)) == []
 
 
-DOCUMENTS: dict[str, Callable[[dict[str, Any]], object]] = {
+Change = Callable[[dict[str, Any]], object]
+
+
+def stating(**members: Any) -> Change:
+    return lambda document: document.update(members)
+
+
+def naming(name: str, size: int) -> Change:
+    return lambda document: document["files"].append({"name": name, "bytes": size, "sha256": "0" * 64})
+
+
+DOCUMENTS: dict[str, Change] = {
     **{
-        f"{member} is {value!r:.20}": lambda document, member=member, value=value: document.update({member: value})
+        f"{member} is {value!r:.20}": stating(**{member: value})
         for member in ("capture", "parent", "kind", "started_at", "scope", "counts", "problems", "segments", "files")
         for value in (None, True, [], {}, "x", -1, 10**30, [None], ["x"], {"x": None})
     },
-    "a far parent": lambda document: document.update(parent={"capture": 2**40, "sha256": "0" * 64}),
-    "a file above": lambda document: document["files"].append({"name": "../x", "bytes": 1, "sha256": "0" * 64}),
-    "a file of 2^63 bytes": lambda document: document["files"].append(
-        {"name": "x", "bytes": 2**63 - 1, "sha256": "0" * 64}
-    ),
-    "a million problems": lambda document: document.update(problems=[{"url": "x", "reason": "y"}] * 1_000_000),
-    "commands for the terminal": lambda document: document.update(kind="\x1b[2J\x07", operator="\x1b]0;x\x07"),
+    "a far parent": stating(parent={"capture": 2**40, "sha256": "0" * 64}),
+    "a file above": naming("../x", 1),
+    "a file of 2^63 bytes": naming("x", 2**63 - 1),
+    "a million problems": stating(problems=[{"url": "x", "reason": "y"}] * 1_000_000),
+    "half a million problems": stating(problems=[{"url": "x", "reason": "y"}] * 500_000),
+    "commands for the terminal": stating(kind="\x1b[2J\x07", operator="\x1b]0;x\x07"),
 }
 
 
