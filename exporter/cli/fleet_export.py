@@ -46,7 +46,8 @@ _OF_WARC: Final = frozenset(
         "OUT holds only public entries; other entries go into OUT.NOT-PUBLIC, if --only asks for them. Exports with "
         "the same options are skipped if their archives are unchanged. Options, variables and the settings file say "
         "which entries are public; answers kept by `export` belong to single blogs and do not count.\n\n"
-        "The format warc puts the WARC files of all captures into OUT, with one index for all of them."
+        "The format warc puts the WARC files of all captures into OUT, with one index for all of them and without "
+        "pages of entries that are not public now."
     ),
 )
 @click.argument("form", metavar="FORMAT")

@@ -162,8 +162,8 @@ class _Blog:
                     self._in_entries.update(named)
                 else:
                     self._hidden |= named
-            for raw in found.removed():
-                self._hidden.update(self._named_by(service.post(raw)))
+            for removed in found.removed():
+                self._hidden.update(self._named_by(service.post(removed)))
 
     def _named_by(self, post: Post) -> Iterator[str]:
         base = parsed(post.permalink) or parsed(f"https://{self._archive.info.blog_id}/")
