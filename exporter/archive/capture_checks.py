@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
-from exporter.archive.captures import INDEX, RUNS, SUFFIX, Capture, captures, is_capture_file
+from exporter.archive.captures import INDEX, RUNS, Capture, captures, is_capture_file
 from exporter.archive.checks import ChecksumCache, Finding, FindingCode, descriptor_sha256
 from exporter.archive.documents import run_lines, runs_sha256
 from exporter.archive.layout import (
@@ -174,6 +174,7 @@ def check_capture_files(capture: Capture, cache: ChecksumCache) -> Iterator[Find
         for name in names:
             if name not in rows and name != SUMS:
                 yield Finding(FindingCode.STRANGE_FILE, f"{place}/{name}", _FOREIGN)
+        right: set[str] = set()
         for name in dict.fromkeys((*_REQUIRED, *rows)):
             if not is_capture_file(name):
                 detail = message("it names a file that no capture has")
@@ -184,8 +185,10 @@ def check_capture_files(capture: Capture, cache: ChecksumCache) -> Iterator[Find
             elif name not in names:
                 yield Finding(FindingCode.CAPTURE_DAMAGED, f"{place}/{name}", _MISSING)
             else:
-                yield from _file(folder, place, name, rows[name], cache)
-        yield from _segments(capture, folder, place, rows)
+                damage = list(_file(folder, place, name, rows[name], cache))
+                yield from damage
+                right |= set() if damage else {name}
+        yield from _stated(capture, folder, place, rows, right)
 
 
 def _file(folder: HeldFolder, place: str, name: str, sha256: str, cache: ChecksumCache) -> Iterator[Finding]:
@@ -203,19 +206,19 @@ def _file(folder: HeldFolder, place: str, name: str, sha256: str, cache: Checksu
     yield Finding(FindingCode.CAPTURE_DAMAGED, f"{place}/{name}", detail)
 
 
-def _segments(capture: Capture, folder: HeldFolder, place: str, rows: Mapping[str, str]) -> Iterator[Finding]:
-    """Compare the list of WARC files in ``capture.json`` with the files."""
+def _stated(
+    capture: Capture, folder: HeldFolder, place: str, rows: Mapping[str, str], right: set[str]
+) -> Iterator[Finding]:
+    """Compare the list of files in ``capture.json`` with the files."""
     _, document, fault = _description(capture)
     if fault is not None:
         return  # reported by check_captures
-    stated = {each["name"]: (each["bytes"], each["sha256"]) for each in document["segments"]}
+    stated = {each["name"]: (each["bytes"], each["sha256"]) for each in (*document["segments"], *document["files"])}
     found: dict[str, tuple[int, str]] = {}
-    for name in rows:
-        if name.endswith(SUFFIX):
-            try:
-                found[name] = folder.lstat(name).st_size, rows[name]
-            except OSError:
-                return  # reported with its file
+    for name in rows.keys() - {CAPTURE}:
+        # The size of a damaged file is no news: it is reported with the file.
+        size = folder.lstat(name).st_size if name in right else stated.get(name, (0, ""))[0]
+        found[name] = size, rows[name]
     if found != stated:
-        detail = message("its list of WARC files differs from the files")
+        detail = message("its list of files differs from the files")
         yield Finding(FindingCode.CAPTURE_DAMAGED, f"{place}/{CAPTURE}", detail)

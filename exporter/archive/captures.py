@@ -61,6 +61,7 @@ class CaptureInfo:
         left_out: numbers of exchanges with an API that were left out, by reason.
         removed: the names of header fields and parameters that were taken out of exchanges with an API.
         segments: ``{"name": …, "bytes": …, "sha256": …}`` for each WARC file.
+        files: likewise for each other file but ``capture.json`` and ``SHA256SUMS``.
         parent: ``{"capture": …, "sha256": …}`` of the capture before it; ``None`` for the first.
     """
 
@@ -79,6 +80,7 @@ class CaptureInfo:
     left_out: dict[str, int] = field(default_factory=dict)
     removed: list[str] = field(default_factory=list)
     segments: list[dict[str, Any]] = field(default_factory=list)
+    files: list[dict[str, Any]] = field(default_factory=list)
     parent: dict[str, Any] | None = None
 
     def document(self) -> dict[str, Any]:
@@ -88,6 +90,27 @@ class CaptureInfo:
             if self.kind != API:
                 del stated[name]
         return stated
+
+    def parts(self) -> dict[str, tuple[int, str]]:
+        """Return size and SHA-256 of each file by name, without ``capture.json`` and ``SHA256SUMS``.
+
+        Raises:
+            ArchiveDamaged: a name is none of a file in a capture.
+        """
+        found = {each["name"]: (each["bytes"], each["sha256"]) for each in (*self.segments, *self.files)}
+        for name in found:
+            if not is_capture_file(name) or name in {INFO, SUMS}:
+                raise ArchiveDamaged(
+                    "Capture {number} names the file {name!r}, which no capture has. Verify the archive.",
+                    number=self.capture,
+                    name=printable(name, 80),
+                )
+        return found
+
+    def sums(self, digest: str) -> bytes:
+        """Return its ``SHA256SUMS``; ``digest`` is the hash of its ``capture.json``."""
+        rows = {name: found[1] for name, found in self.parts().items()}
+        return write_sums(dict(sorted({**rows, INFO: digest}.items())))
 
     @classmethod
     def of(cls, raw: Any) -> CaptureInfo:
@@ -197,17 +220,17 @@ def seal_capture(layout: Layout, folder: Path, info: CaptureInfo) -> Capture:
     with atomic.translated(layout.captures):
         atomic.make_folder(layout.captures)
         names = sorted(path.name for path in folder.iterdir())
-        sums = {name: file_sha256(folder / name) for name in names}
-        info.segments[:] = [
-            {"name": name, "bytes": (folder / name).stat().st_size, "sha256": sums[name]}
-            for name in names
-            if name.endswith(SUFFIX)
-        ]
+        for found, warc in ((info.segments, True), (info.files, False)):
+            found[:] = [
+                {"name": name, "bytes": (folder / name).stat().st_size, "sha256": file_sha256(folder / name)}
+                for name in names
+                if name.endswith(SUFFIX) is warc
+            ]
         before = newest_capture(layout, _sealed(layout))
         parent = None if before is None else {"capture": before[0], "sha256": before[1]}
         document = lossless_json.dumps(replace(info, parent=parent).document(), pretty=True) + b"\n"
-        sums[INFO] = atomic.write_small(folder / INFO, document)[0]
-        atomic.write_file(folder / SUMS, write_sums(dict(sorted(sums.items()))))
+        digest = atomic.write_small(folder / INFO, document)[0]
+        atomic.write_file(folder / SUMS, info.sums(digest))
         for name in names:
             atomic.sync_file(folder / name)
         atomic.move_folder(folder, target.folder)

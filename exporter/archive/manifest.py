@@ -213,6 +213,7 @@ _RUN: Final = object_of(
 """A run that failed early has few of the optional members."""
 
 
+_CAPTURED: Final = object_of({"name": TEXT, "bytes": _number(), "sha256": DIGEST})
 _CAPTURE: Final = object_of(
     {
         "capture": VERSION,
@@ -228,7 +229,8 @@ _CAPTURE: Final = object_of(
         "counts": _objects_of(_number()),
         "complete": _FLAG,
         "problems": _list_of(object_of({"url": TEXT, "reason": TEXT})),
-        "segments": _list_of(object_of({"name": TEXT, "bytes": _number(), "sha256": DIGEST})),
+        "segments": _list_of(_CAPTURED),
+        "files": _list_of(_CAPTURED),
     },
     {"left_out": _objects_of(_number()), "removed": _list_of(TEXT)},
 )

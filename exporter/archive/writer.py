@@ -31,6 +31,7 @@ __all__ = ["append_run", "clean_leftovers", "commit", "create", "require_place"]
 _LEFTOVERS = (
     *(
         "new-version",
+        "new-capture",
         "latest.next",
         "latest.new",
         "latest.old",

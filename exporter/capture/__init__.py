@@ -1,1 +1,1 @@
-"""Capture of a blog's public pages as they are: scope, frontier, the run, and its events."""
+"""Captures: the public pages of blogs, recorded as their servers send them."""

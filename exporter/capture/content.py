@@ -1,4 +1,4 @@
-"""The references in a recorded answer: those of a page, a style sheet, a picture, a feed or a sitemap. Pure."""
+"""The references in a recorded page, style sheet, picture, feed or sitemap. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from exporter import lossless_json
-from exporter.html.page_references import PageReferences, Role, page_references, sheet_references
+from exporter.html.page_references import PageReferences, ReferenceRole, page_references, sheet_references
 from exporter.html.web_address import parsed, web_address
 from exporter.message import message, said
 from exporter.service.public_site.feeds import NoFeed, read_feed
@@ -35,7 +35,7 @@ _MAX_ICONS: Final = 50
 
 @dataclass
 class ContentReferences:
-    """What an answer refers to.
+    """The references of an answer.
 
     Attributes:
         found: the addresses with their roles.
@@ -46,7 +46,7 @@ class ContentReferences:
         note: why addresses may be missing; empty if none are.
     """
 
-    found: dict[str, Role] = field(default_factory=dict)
+    found: dict[str, ReferenceRole] = field(default_factory=dict)
     maps: list[str] = field(default_factory=list)
     title: str = ""
     is_page: bool = False
@@ -55,7 +55,7 @@ class ContentReferences:
 
 
 def is_read(media_type: str, url: str) -> bool:
-    """Return whether answers of a type can have references, so that their content is worth decoding."""
+    """Return whether an answer of this type can have references. Otherwise its content need not be decoded."""
     return (
         not media_type
         or media_type in _HTML | _XML | _MANIFESTS | {_JSON_FEED, "text/css", "image/svg+xml", "text/plain"}
@@ -70,7 +70,7 @@ def read_references(body: bytes, media_type: str, content_type: str, url: str) -
         body: the content, decoded.
         media_type: its type in lower case.
         content_type: the whole header.
-        url: where it was read.
+        url: its address.
     """
     if url.endswith(_ROBOTS) and url.count("/") == _SLASHES:
         return ContentReferences(robots=body[:MAX_BYTES].decode("utf-8", "replace"))
@@ -107,7 +107,7 @@ def _sitemap(body: bytes, content_type: str, url: str) -> ContentReferences:
         found = read_sitemap(body, content_type)
     except NoSitemap as error:
         return ContentReferences(note=said(error))
-    pages = dict.fromkeys(filter(None, (_absolute(place, url) for place, _ in found.pages)), Role.LINK)
+    pages = dict.fromkeys(filter(None, (_absolute(place, url) for place, _ in found.pages)), ReferenceRole.LINK)
     return ContentReferences(
         pages, [each for place in found.maps if (each := _absolute(place, url))], note=found.problem
     )
@@ -117,7 +117,7 @@ def _feed(text: str, url: str) -> ContentReferences:
     result = ContentReferences()
     sheet = _SHEET.search(text[:_SCANNED])
     if sheet is not None and (place := _absolute(sheet[1], url)):
-        result.found[place] = Role.SHEET
+        result.found[place] = ReferenceRole.SHEET
     try:
         feed = read_feed(text)
     except NoFeed as error:
@@ -125,22 +125,22 @@ def _feed(text: str, url: str) -> ContentReferences:
         return result
     for each in (*(item.link for item in feed.items), feed.next):
         if each and (place := _absolute(each, url)):
-            result.found.setdefault(place, Role.LINK)
+            result.found.setdefault(place, ReferenceRole.LINK)
     return result
 
 
 def _manifest(body: bytes, url: str) -> ContentReferences:
-    """Return the icons of a web app manifest (W3C, section 1.9)."""
+    """Return the icons in a web app manifest (W3C, section 1.9)."""
     try:
         value = lossless_json.loads(body)
     except lossless_json.NotJson:
         return ContentReferences()
     icons = value.get("icons") if isinstance(value, dict) else None
-    found: dict[str, Role] = {}
+    found: dict[str, ReferenceRole] = {}
     for icon in icons[:_MAX_ICONS] if isinstance(icons, list) else ():
         source = icon.get("src") if isinstance(icon, dict) else None
         if isinstance(source, str) and (place := _absolute(source, url)):
-            found[place] = Role.PART
+            found[place] = ReferenceRole.PART
     return ContentReferences(found)
 
 

@@ -1,7 +1,7 @@
-"""Ask the public addresses of a blog in order, record each exchange, and follow what the answers name.
+"""Ask a blog's public addresses in order, record each exchange, and follow the references in the answers.
 
-The home page and robots.txt come first. Then the permalinks of the archive's entries, the sitemaps, the feeds and all
-links inside the blog's scope are followed, with the files that the pages need. Two groups of workers ask the blog's own
+The home page and robots.txt come first. Then the crawler follows the entries' permalinks, the sitemaps, the feeds and
+all links inside the scope, with the files that the pages need. Two groups of workers ask the blog's own
 host and the others, so that a slow host delays only itself. The engine's throttles limit both.
 """
 
@@ -16,14 +16,15 @@ from yarl import URL
 
 from exporter.archive import atomic
 from exporter.capture.events import AddressCaptured, AddressFailed, CaptureEvent, HomeMoved, LimitReached
-from exporter.capture.frontier import Address, Finished, Found, State
+from exporter.capture.frontier import Address, AddressState, Finished, FoundAs
+from exporter.capture.outcome import EntryAddress
 from exporter.capture.recording import Answer, NotStored, conditions
-from exporter.capture.scope import Kind, LeftOut, Place, Scope
+from exporter.capture.scope import AddressKind, CaptureScope, LeftOut, WantedAddress
 from exporter.capture.work import sync_descriptor
 from exporter.crawl.tasks import finish_in_thread, task_group
 from exporter.errors import AddressRefused, HostGivenUp, NotPublic, ServiceError, TransportError
 from exporter.html.links import host_of
-from exporter.html.page_references import Role
+from exporter.html.page_references import ReferenceRole
 from exporter.html.web_address import parsed, web_address
 from exporter.http.address_guard import origin_of
 from exporter.http.wire import Cut, WireExchange
@@ -61,7 +62,7 @@ class Crawler:
         engine: limits them.
         settings: those of the capture.
         clock: measures the time.
-        permalinks: returns the addresses of the archive's public entries; called in a thread.
+        permalinks: returns the addresses of the archive's entries; called in a thread.
         emit: is called with events.
         answered: is called when the home page was answered.
         scope: decides about addresses; it follows a home page that has moved.
@@ -73,18 +74,18 @@ class Crawler:
     engine: Engine
     settings: CaptureSettings
     clock: Clock
-    permalinks: Callable[[], Iterable[str]]
+    permalinks: Callable[[], Iterable[EntryAddress]]
     emit: Callable[[CaptureEvent], None]
     answered: Callable[[], None]
 
     def __post_init__(self) -> None:
         settings = self.settings
-        self.scope = Scope(settings.home, self.clock.now().year, skipped_hosts=settings.skipped_hosts)
+        self.scope = CaptureScope(settings.home, self.clock.now().year, skipped_hosts=settings.skipped_hosts)
         self.limits: dict[str, str] = {}
         self._frontier = self.work.frontier
         self._homes = {settings.home}
         self._robots: dict[str, Robots] = {}
-        self._seen: set[tuple[str, Role, bool]] = set()
+        self._seen: set[tuple[str, ReferenceRole, bool]] = set()
         self._news = asyncio.Event()
         self._active = self._maps = self._pages_asked = 0
 
@@ -101,8 +102,14 @@ class Crawler:
         if self.settings.dry_run:
             while seeds := self._frontier.seeds():
                 for url in seeds:
-                    await self._ask_now(url, Kind.PAGE, Found.LINK)
+                    await self._ask_now(url, AddressKind.PAGE, FoundAs.LINK)
             return
+        await self._ask_all(begun)
+        if not self.limits and await self._add_doubtful():
+            await self._ask_all(begun)
+
+    async def _ask_all(self, begun: float) -> None:
+        """Ask until no address is left."""
         async with task_group() as group:
             ticker = group.create_task(self._tick(begun))
             workers = [
@@ -132,7 +139,7 @@ class Crawler:
                     "to no.",
                     home=printable(home, 200),
                 )
-            status, location = await self._ask_now(home, Kind.PAGE, Found.SEED)
+            status, location = await self._ask_now(home, AddressKind.PAGE, FoundAs.SEED)
             self._require_answer(home, status)
             self.answered()
             target = None if location is None else web_address(location, parsed(home))
@@ -159,7 +166,7 @@ class Crawler:
                 status=status,
             )
 
-    async def _ask_now(self, url: str, kind: Kind, found: Found) -> tuple[int | None, str | None]:
+    async def _ask_now(self, url: str, kind: AddressKind, found: FoundAs) -> tuple[int | None, str | None]:
         """Ask an address before the workers begin, unless it was asked already; return its status and redirect."""
         with self._frontier.transaction():
             self._frontier.add(url, kind, own=True, found=found)
@@ -177,7 +184,7 @@ class Crawler:
         if origin in self._robots:
             return
         url = f"{origin}/robots.txt"
-        status, _ = await self._ask_now(url, Kind.REQUISITE, Found.GUESS)
+        status, _ = await self._ask_now(url, AddressKind.REQUISITE, FoundAs.GUESS)
         if status is None and self.settings.obey_robots:
             self._require_answer(url, status)
         text = self._frontier.meta(f"robots {origin}") or ""
@@ -191,48 +198,53 @@ class Crawler:
         return not self.settings.obey_robots or rules is None or rules.permits(url)
 
     async def _add_seeds(self) -> None:
-        """Add the permalinks of the archive, and the sitemaps."""
+        """Add the entries' permalinks and the sitemaps."""
         frontier = self._frontier
         if frontier.meta("seeded") is None:
             entries = await finish_in_thread(lambda: list(self.permalinks()))
             with frontier.transaction():
-                for url in entries:
+                for url in (each.url for each in entries if each.is_public):
                     self._add_entry(url)
                 self._add_maps()
                 frontier.set_meta(seeded="yes")
         else:
-            for url in frontier.urls(Kind.PAGE):
+            for url in frontier.urls(AddressKind.PAGE):
                 self.scope.count(url)
-        self._pages_asked = frontier.asked(Kind.PAGE)
+        self._pages_asked = frontier.asked(AddressKind.PAGE)
 
-    def _add_entry(self, url: str) -> None:
-        """Add the permalink of an entry. Only robots.txt can leave it out."""
+    def _add_entry(self, url: str, found: FoundAs = FoundAs.ENTRY) -> bool:
+        """Add the permalink of an entry, and return whether it is new. Only robots.txt can leave it out."""
         place = parsed(url)
         if place is None:
-            return
+            return False
         spelled = self.scope.own(url) or str(place)
         if self._permits(spelled):
-            own = self.scope.is_own_host(spelled)
-            self._frontier.add(spelled, Kind.PAGE, own=own, found=Found.ENTRY)
-        else:
-            self._frontier.leave_out(spelled, LeftOut.ROBOTS, Kind.PAGE, found=Found.ENTRY)
+            return self._frontier.add(spelled, AddressKind.PAGE, own=self.scope.is_own_host(spelled), found=found)
+        self._frontier.leave_out(spelled, LeftOut.ROBOTS, AddressKind.PAGE, found=found)
+        return False
+
+    async def _add_doubtful(self) -> bool:
+        """Add the permalinks of entries that may be private and that no page names; return whether there are any."""
+        entries = await finish_in_thread(lambda: list(self.permalinks()))
+        with self._frontier.transaction():
+            return sum(self._add_entry(each.url, FoundAs.DOUBT) for each in entries if not each.is_public) > 0
 
     def _add_maps(self) -> None:
         """Add the sitemaps that robots.txt states, or else those that the blog's service has."""
         stated = [url for rules in self._robots.values() for url in rules.sitemaps]
         for url in stated:
-            self._add_map(url, Found.SEED)
+            self._add_map(url, FoundAs.SEED)
         if not stated:
             rules = rules_for_host(host_of(self.scope.home))
             for name in rules.sitemaps if rules is not None and rules.sitemaps else _USUAL_SITEMAPS:
-                self._add_map(self.scope.description[0] + name, Found.GUESS)
+                self._add_map(self.scope.description[0] + name, FoundAs.GUESS)
 
-    def _add_map(self, url: str, found: Found) -> None:
+    def _add_map(self, url: str, found: FoundAs) -> None:
         """Add a sitemap. A host of many blogs states those of all of them."""
         own = self.scope.own(url)
         self._maps += 1
         if own is not None and self._maps <= _MAX_SITEMAPS and self._permits(own):
-            self._frontier.add(own, Kind.PAGE, own=True, found=found)
+            self._frontier.add(own, AddressKind.PAGE, own=True, found=found)
 
     # The workers.
 
@@ -256,7 +268,7 @@ class Crawler:
             self._news.set()
 
     async def _worker(self, *, own: bool) -> None:
-        """Ask addresses until none is left and none is under way, or a limit is reached."""
+        """Ask addresses until all are answered or a limit is reached."""
         while not self.limits:
             address = self._next(own=own)
             if address is not None:
@@ -274,8 +286,8 @@ class Crawler:
 
     def _next(self, *, own: bool) -> Address | None:
         """Return the next address to ask; pages only below their limit."""
-        address = self._frontier.take(own=own, pages=self._pages_asked < self.settings.max_pages)
-        if address is not None and address.kind is Kind.PAGE:
+        address = self._frontier.take(own=own, pages=self._pages_asked < self.settings.most_pages)
+        if address is not None and address.kind is AddressKind.PAGE:
             self._pages_asked += 1
         return address
 
@@ -317,7 +329,7 @@ class Crawler:
 
     def _settle(self, address: Address, attempts: list[WireExchange], failure: TransportError | None) -> None:
         """Record the attempts for an address, and store its result with everything that it names."""
-        result = Finished(address, State.FAILED, tries=max(1, len(attempts)))
+        result = Finished(address, AddressState.FAILED, tries=max(1, len(attempts)))
         answer: Answer | None = None
         with self._frontier.transaction():
             for exchange in attempts:
@@ -337,9 +349,9 @@ class Crawler:
     def _judge(self, result: Finished, answer: Answer) -> None:
         """Set the state of an address that was answered."""
         address, status, references = result.address, answer.status, answer.references
-        result.state, result.effect, result.title = State.DONE, answer.effect, references.title
+        result.state, result.effect, result.title = AddressState.DONE, answer.effect, references.title
         result.answered = status
-        result.is_listed = result.recorded is not None and address.kind is Kind.PAGE and references.is_page
+        result.is_listed = result.recorded is not None and address.kind is AddressKind.PAGE and references.is_page
         result.reason = references.note or None
         if references.robots is not None:
             self._frontier.set_meta(**{f"robots {_origin(address.url)}": references.robots})
@@ -349,36 +361,36 @@ class Crawler:
             )
         elif status in _NOT_PUBLIC:
             result.reason = message("it is not shown to the public (it answered {status})", status=status)
-            result.state = State.GONE if address.kind is Kind.PAGE else State.FAILED
+            result.state = AddressState.GONE if address.kind is AddressKind.PAGE else AddressState.FAILED
         elif status >= _ERROR:
-            result.state, result.reason = State.GONE, message("it answered {status}", status=status)
+            result.state, result.reason = AddressState.GONE, message("it answered {status}", status=status)
         elif answer.location is not None:
             self._redirect(result, answer.location)
 
     def _redirect(self, result: Finished, location: str) -> None:
-        """Add the target of a redirect, an address of its own in the spelling of the server."""
+        """Add a redirect's target as a separate address, spelled as the server did."""
         address = result.address
         target = web_address(location, parsed(address.url))
         if target is None:
             result.reason = message("it redirects to something that is not a web address")
             return
         exact = str(target)
-        is_page = address.kind is Kind.PAGE
+        is_page = address.kind is AddressKind.PAGE
         place = self.scope.link(exact) if is_page else self.scope.requisite(exact, address.steps + 1)
         if place is None:
             return
         if is_page and address.steps >= _MAX_PAGE_REDIRECTS:
             place = LeftOut.TOO_DEEP
-        if isinstance(place, Place):
+        if isinstance(place, WantedAddress):
             place = place._replace(url=exact)
         self._add(place, exact, address, steps=address.steps + 1)
         result.target = self._frontier.id_of(exact)
         if result.target is not None and self._frontier.leads_back(address.id, result.target):
-            result.state, result.reason = State.GONE, message("its redirects lead back to it")
+            result.state, result.reason = AddressState.GONE, message("its redirects lead back to it")
 
     def _add_references(self, address: Address, answer: Answer) -> None:
-        """Add what an answer refers to."""
-        steps = 0 if address.kind is Kind.PAGE else address.steps
+        """Add the addresses in an answer."""
+        steps = 0 if address.kind is AddressKind.PAGE else address.steps
         of_home = address.url in self._homes
         if len(self._seen) > _MAX_SEEN:
             self._seen.clear()
@@ -390,33 +402,35 @@ class Crawler:
                 self._seen.add(key)
             place = self.scope.reference(url, role, steps=steps, of_home=of_home)
             if place is not None:
-                is_page = isinstance(place, Place) and place.kind is Kind.PAGE
-                found = Found.SEED if is_page and role is Role.FEED else Found.LINK
+                is_page = isinstance(place, WantedAddress) and place.kind is AddressKind.PAGE
+                found = FoundAs.SEED if is_page and role is ReferenceRole.FEED else FoundAs.LINK
                 self._add(place, url, address, steps=0 if is_page else steps + 1, found=found)
         for url in answer.references.maps:
-            self._add_map(url, Found.SEED)
+            self._add_map(url, FoundAs.SEED)
 
-    def _add(self, place: Place | LeftOut, url: str, finder: Address, *, steps: int, found: Found = Found.LINK) -> None:
+    def _add(
+        self, place: WantedAddress | LeftOut, url: str, finder: Address, *, steps: int, found: FoundAs = FoundAs.LINK
+    ) -> None:
         """Add an address as the scope decided about it, unless robots.txt forbids it or there are too many."""
         frontier = self._frontier
         if isinstance(place, LeftOut):
-            frontier.leave_out(url, place, Kind.PAGE, finder=finder.id)
+            frontier.leave_out(url, place, AddressKind.PAGE, finder=finder.id)
             return
         own = self.scope.is_own_host(place.url)
         if own and not self._permits(place.url):
             frontier.leave_out(place.url, LeftOut.ROBOTS, place.kind, finder=finder.id)
             return
         is_new = frontier.add(place.url, place.kind, own=own, steps=steps, finder=finder.id, found=found)
-        beyond = self.scope.count(place.url) if is_new and place.kind is Kind.PAGE else None
+        beyond = self.scope.count(place.url) if is_new and place.kind is AddressKind.PAGE else None
         if beyond is not None:
             frontier.drop(place.url, beyond)
 
 
 def _fail(result: Finished, failure: TransportError | None, answer: Answer | None) -> None:
-    """Note that an address has no answer for now, or is none that can be asked."""
+    """Note that an address has no answer for now, or can never be asked."""
     result.reason = message("the answer was no HTTP") if failure is None else said(failure)
     if isinstance(failure, AddressRefused) and not isinstance(failure, NotPublic):
-        result.state = State.GONE
+        result.state = AddressState.GONE
     if answer is not None:
         result.effect = answer.effect
 

@@ -7,15 +7,17 @@ from enum import StrEnum, auto
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from exporter.capture.scope import Kind
+    from exporter.capture.scope import AddressKind
 
 
 class Effect(StrEnum):
-    """What the answer of an address did to the archive."""
+    """The effect of an answer on the archive."""
 
     WRITTEN = auto()
     REVISIT = auto()
     """Only its head was written, because the archive has the same payload at another address or from before."""
+    NOT_SHOWN = auto()
+    """Nothing was written, because only the archive names this address, and its entry may be private."""
     UNCHANGED = auto()
     """Nothing was written, because the newest record of this address is the same."""
 
@@ -38,7 +40,7 @@ class CaptureResumed:
 
 @dataclass(frozen=True, slots=True)
 class HomeMoved:
-    """The home page leads to another host, whose pages are captured too."""
+    """The home page leads to another host, whose pages are also captured."""
 
     home: str
     target: str
@@ -49,7 +51,7 @@ class AddressCaptured:
     """An address was answered; ``size`` bytes were received, ``known`` addresses are known so far."""
 
     url: str
-    kind: Kind
+    kind: AddressKind
     status: int
     effect: Effect
     size: int
@@ -61,7 +63,7 @@ class AddressFailed:
     """An address has no answer for now."""
 
     url: str
-    kind: Kind
+    kind: AddressKind
     reason: str
 
 

@@ -1,11 +1,11 @@
-"""The addresses that a capture knows: what is still to ask, what was answered, and what earlier captures recorded.
+"""The addresses that a capture knows: pending ones, answered ones, and those of earlier captures.
 
 It is an SQLite file in ``.work/capture/``, so memory stays flat for any number of addresses. One transaction for each
 finished address holds its state, the addresses that it named, its index lines and the mark in the WARC segment. So a
 killed capture resumes with exactly the addresses that were under way.
 
-After the capture the file stays as a cache: it has the validators for conditional requests, and the digests that tell
-whether an address has changed. If it is lost, the digests come back from the indexes of the archive.
+After the capture the file stays as a cache: it has the validators for conditional requests, and the digests to
+compare answers with. If it is lost, the digests come back from the indexes of the archive.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from exporter.archive import atomic
 from exporter.capture.events import Effect
-from exporter.capture.scope import Kind, LeftOut
+from exporter.capture.scope import AddressKind, LeftOut
 from exporter.message import restored, stored
 from exporter.warc.cdxj import IndexLine
 from exporter.warc.records import EarlierRecord, warc_date
@@ -65,7 +65,7 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
 
-class State(IntEnum):
+class AddressState(IntEnum):
     """The state of an address in this capture."""
 
     UNSEEN = 0
@@ -79,7 +79,7 @@ class State(IntEnum):
     LEFT_OUT = 5
 
 
-class Found(IntEnum):
+class FoundAs(IntEnum):
     """Why an address is known."""
 
     LINK = 0
@@ -89,6 +89,8 @@ class Found(IntEnum):
     """It is the home page, or the blog states it in robots.txt."""
     GUESS = 3
     """Blogs usually have it; nothing is missing if this one does not."""
+    DOUBT = 4
+    """It is the permalink of an entry that may be private. Only a page that is shown is recorded."""
 
 
 class Address(NamedTuple):
@@ -101,19 +103,19 @@ class Address(NamedTuple):
         own: whether it is on the blog's own host.
         steps: how many steps it is away from a page.
         found: why it is known.
-        status: of the newest record, or ``None``; as the four that follow.
+        status: that of its newest record, or ``None``, like the next four.
         digest: of that record's payload.
-        location: where that record redirects to.
+        location: the target of that record's redirect.
         etag: the validator of that record.
         modified: the time of its last change, as the server states it.
     """
 
     id: int
     url: str
-    kind: Kind
+    kind: AddressKind
     own: bool
     steps: int
-    found: Found
+    found: FoundAs
     status: int | None
     digest: str | None
     location: str | None
@@ -130,16 +132,16 @@ class Finished:
         state: its new state.
         answered: the status of the answer; ``None`` without one.
         reason: why it is gone or failed; for any other answer, a note about it.
-        effect: what the answer did to the archive.
+        effect: that of the answer on the archive.
         title: of a page.
-        target: the address that it redirects to, if that is asked too.
+        target: the row of the address that it redirects to.
         tries: how often it was asked.
         status: of the newest record; this and the next four replace the known ones unless ``digest`` is ``None``.
         digest: of its payload; empty if it is cut.
         location: its redirect.
         etag: its validator.
         modified: its time of change.
-        recorded: the time of the newest record, if this capture wrote it.
+        recorded: when this capture wrote its newest record, if it did.
         is_listed: whether it is a page that this capture wrote, for ``pages.jsonl``.
         lines: the index lines of its records.
         payloads: the new payloads, by digest.
@@ -147,7 +149,7 @@ class Finished:
     """
 
     address: Address
-    state: State
+    state: AddressState
     answered: int | None = None
     reason: str | None = None
     effect: Effect | None = None
@@ -170,12 +172,12 @@ class NamedAddress(NamedTuple):
     """An address with a reason, for reports."""
 
     url: str
-    kind: Kind
+    kind: AddressKind
     reason: str
     status: int | None
 
 
-_KINDS: Final = (Kind.PAGE, Kind.REQUISITE)
+_KINDS: Final = (AddressKind.PAGE, AddressKind.REQUISITE)
 _COLUMNS: Final = "id, url, kind, own, steps, origin, status, digest, location, etag, modified"
 
 
@@ -238,7 +240,7 @@ class Frontier:
             raise sqlite3.DatabaseError("damaged")
 
     def close(self) -> None:
-        """Close the file; what was finished stays."""
+        """Close the file, which keeps all results."""
         with suppress(sqlite3.Error):
             self._database.close()
 
@@ -265,7 +267,7 @@ class Frontier:
             finally:
                 self._is_inside = False
 
-    # What the capture as a whole knows.
+    # Facts about the whole capture.
 
     def meta(self, name: str) -> str | None:
         """Return a fact about the capture, or ``None``."""
@@ -312,7 +314,7 @@ class Frontier:
             self._database.execute("DELETE FROM meta WHERE name != 'format'")
 
     def learn(self, lines: Iterable[IndexLine]) -> None:
-        """Take what an index of the archive knows; the newest index comes last."""
+        """Take the facts in an index of the archive; the newest index comes last."""
         with self.transaction():
             for line in lines:
                 date = warc_date(line.moment)
@@ -331,12 +333,12 @@ class Frontier:
     def add(
         self,
         url: str,
-        kind: Kind,
+        kind: AddressKind,
         *,
         own: bool,
         steps: int = 0,
         finder: int | None = None,
-        found: Found = Found.LINK,
+        found: FoundAs = FoundAs.LINK,
     ) -> bool:
         """Add an address to ask; return whether it is new in this capture."""
         self._turn += 1
@@ -352,7 +354,7 @@ class Frontier:
         return is_new
 
     def leave_out(
-        self, url: str, reason: LeftOut, kind: Kind, *, finder: int | None = None, found: Found = Found.LINK
+        self, url: str, reason: LeftOut, kind: AddressKind, *, finder: int | None = None, found: FoundAs = FoundAs.LINK
     ) -> None:
         """Note an address that is not asked, unless it is asked already."""
         self._database.execute(
@@ -381,7 +383,7 @@ class Frontier:
             ready.extend(self._due(own=own, pages=pages))
         while ready:
             found = ready.popleft()
-            if pages or found.kind is Kind.REQUISITE:
+            if pages or found.kind is AddressKind.REQUISITE:
                 self._under_way.add(found.id)
                 return found
         return None
@@ -415,12 +417,12 @@ class Frontier:
         return [url for (url,) in rows]
 
     def answer_of(self, url: str) -> tuple[int | None, str | None]:
-        """Return the status of an address in this capture, and where it redirects to."""
+        """Return an address's status in this capture, and the target of its redirect."""
         found = self._database.execute("SELECT answered, location FROM address WHERE url = ?", (url,)).fetchone()
         return (None, None) if found is None else (found[0], found[1])
 
     def finish(self, result: Finished) -> None:
-        """Store the result for an address; call it in the transaction that also adds what the address named."""
+        """Store the result for an address, in the transaction that also adds the addresses in its answer."""
         done = result
         self._database.execute(
             "UPDATE address SET state = ?, reason = ?, answered = ?, effect = ?, title = ?, target = ?,"
@@ -473,36 +475,36 @@ class Frontier:
 
     # The result.
 
-    def count(self, state: State, kind: Kind | None = None) -> int:
+    def count(self, state: AddressState, kind: AddressKind | None = None) -> int:
         """Return the number of addresses in a state."""
         if kind is None:
             return self._number("SELECT count(*) FROM address WHERE state = ?", int(state))
         return self._number("SELECT count(*) FROM address WHERE state = ? AND kind = ?", int(state), _KINDS.index(kind))
 
-    def count_named(self, state: State) -> int:
+    def count_named(self, state: AddressState) -> int:
         """Return the number of addresses that :meth:`named` yields."""
-        return self._number("SELECT count(*) FROM address WHERE state = ? AND origin != 3", int(state))
+        return self._number("SELECT count(*) FROM address WHERE state = ? AND origin < 3", int(state))
 
     def reason_of(self, url: str) -> str:
-        """Return the reason that is noted for an address; empty if there is none."""
+        """Return the reason that is noted for an address, or an empty text."""
         found = self._database.execute("SELECT reason FROM address WHERE url = ?", (url,)).fetchone()
         return "" if found is None else _restored(found[0])
 
-    def asked(self, kind: Kind) -> int:
+    def asked(self, kind: AddressKind) -> int:
         """Return the number of addresses of a kind that were asked."""
         return self._number("SELECT count(*) FROM address WHERE state IN (2, 3, 4) AND kind = ?", _KINDS.index(kind))
 
-    def named(self, state: State, most: int = -1) -> Iterator[NamedAddress]:
-        """Yield the addresses in a state with their reasons, pages first; guesses that do not exist are no loss."""
+    def named(self, state: AddressState, most: int = -1) -> Iterator[NamedAddress]:
+        """Yield the addresses in a state with their reasons, pages first, without guesses and doubtful ones."""
         rows = self._database.execute(
-            "SELECT url, kind, reason, answered FROM address WHERE state = ? AND origin != 3 ORDER BY kind, id LIMIT ?",
+            "SELECT url, kind, reason, answered FROM address WHERE state = ? AND origin < 3 ORDER BY kind, id LIMIT ?",
             (int(state), most),
         )
         for url, kind, reason, status in rows:
             yield NamedAddress(url, _KINDS[kind], _restored(reason), status)
 
     def effects(self) -> dict[Effect, int]:
-        """Return the number of answers by what they did to the archive."""
+        """Return the number of answers by their effect on the archive."""
         rows = self._database.execute("SELECT effect, count(*) FROM address WHERE effect IS NOT NULL GROUP BY effect")
         return {Effect(effect): number for effect, number in rows}
 
@@ -516,15 +518,21 @@ class Frontier:
         for url, kind, reason, status in rows:
             yield NamedAddress(url, _KINDS[kind], _restored(reason), status)
 
+    def unanswered_doubts(self) -> int:
+        """Return the number of entries that may be private and have no answer for now."""
+        return self._number("SELECT count(*) FROM address WHERE state = 4 AND origin = 4")
+
     def refused(self) -> int:
         """Return the number of pages that the server does not show to the public."""
-        return self._number("SELECT count(*) FROM address WHERE kind = 0 AND state = 3 AND answered IN (401, 403)")
+        return self._number(
+            "SELECT count(*) FROM address WHERE kind = 0 AND state = 3 AND origin < 3 AND answered IN (401, 403)"
+        )
 
     def cut_back(self, last: IndexLine | None) -> None:
         """Ask everything again whose records come after a record, because a power cut lost them.
 
         Args:
-            last: the last record that is whole; ``None`` if there is none.
+            last: the last whole record, or ``None``.
         """
         after = ("", -1) if last is None else (last.filename, last.offset)
         with self.transaction():
@@ -545,7 +553,7 @@ class Frontier:
         rows = self._database.execute("SELECT data FROM line ORDER BY rowid DESC")
         return (IndexLine.decode(bytes(data)) for (data,) in rows)
 
-    def pending(self, kind: Kind) -> list[str]:
+    def pending(self, kind: AddressKind) -> list[str]:
         """Return the first addresses that are still to ask."""
         rows = self._database.execute(
             "SELECT url FROM address WHERE state = 1 AND kind = ? ORDER BY turn LIMIT 10", (_KINDS.index(kind),)
@@ -564,8 +572,8 @@ class Frontier:
         )
         return [url for (url,) in rows]
 
-    def urls(self, kind: Kind) -> Iterator[str]:
-        """Yield all addresses of a kind in this capture, in the order in which they were found."""
+    def urls(self, kind: AddressKind) -> Iterator[str]:
+        """Yield this capture's addresses of a kind in the order in which they were found."""
         rows = self._database.execute(
             "SELECT url FROM address WHERE state IN (1, 2, 3, 4) AND kind = ? ORDER BY id", (_KINDS.index(kind),)
         )
@@ -593,7 +601,7 @@ class Frontier:
 
 def _address(row: tuple[Any, ...]) -> Address:
     number, url, kind, own, steps, found, *known = row
-    return Address(number, url, _KINDS[kind], bool(own), steps, Found(found), *known)
+    return Address(number, url, _KINDS[kind], bool(own), steps, FoundAs(found), *known)
 
 
 def _stored(reason: str | None) -> str | None:

@@ -1,11 +1,11 @@
-"""The settings and the outcome of a capture, and its line in ``captures/runs.jsonl``."""
+"""A capture's settings and outcome, and its line in ``captures/runs.jsonl``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from exporter.errors import Incomplete
 from exporter.http.deadline import Timeouts
@@ -18,6 +18,13 @@ MAX_NAMED: Final = 1_000
 """Addresses that the documents of a capture name for each reason; the others are counted."""
 
 
+class EntryAddress(NamedTuple):
+    """The permalink of an entry, and whether its record says that it is public."""
+
+    url: str
+    is_public: bool = True
+
+
 @dataclass(frozen=True, slots=True)
 class CaptureSettings:
     """The settings of a capture.
@@ -28,7 +35,7 @@ class CaptureSettings:
         concurrency: the most requests at a time to the blog's host.
         rate: the most requests per second to it; ``None`` for no limit.
         obey_robots: whether robots.txt of the blog's host is obeyed (RFC 9309).
-        max_pages: the most pages that are asked.
+        most_pages: the most pages that are asked.
         max_size: the bytes of WARC files after which the capture ends; ``None`` for no limit.
         max_time: the seconds after which the capture ends; ``None`` for no limit.
         max_bytes: of an answer's body; a longer one is cut.
@@ -36,7 +43,7 @@ class CaptureSettings:
         trusts_home: whether the home page may be at a private address, because the user named it.
         skipped_hosts: hosts whose files are left out.
         user_agent: as sent.
-        operator: who makes the capture, for ``warcinfo``; may be empty.
+        operator: the person or body behind the capture, for ``warcinfo``; may be empty.
         resume_max_age: the age of an interrupted capture that is not resumed any more.
         longest_pause: the longest pause in seconds that the blog's host may request.
         dry_run: whether only robots.txt, the home page, sitemaps and feeds are read, and nothing is kept.
@@ -50,7 +57,7 @@ class CaptureSettings:
     concurrency: int = 2
     rate: float | None = None
     obey_robots: bool = True
-    max_pages: int = 100_000
+    most_pages: int = 100_000
     max_size: int | None = None
     max_time: float | None = None
     max_bytes: int = 100_000_000

@@ -1,4 +1,4 @@
-"""Decide what an exchange adds to the archive, and write it: a response, a revisit, or nothing if nothing changed."""
+"""Write an exchange into the archive as a response or a revisit, or leave it out if nothing changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.capture.content import MAX_CONTENT_BYTES, ContentReferences, is_read, read_references
 from exporter.capture.events import Effect
-from exporter.capture.frontier import Finished
+from exporter.capture.frontier import Finished, FoundAs
 from exporter.errors import ArchiveDamaged, BadBody, BodyTooLarge
 from exporter.http.wire import Cut, WireExchange
 from exporter.message import message, said
@@ -26,7 +26,7 @@ _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 
 def conditions(address: Address) -> Mapping[str, str]:
-    """Return the headers that let an address answer that it has not changed since its newest record."""
+    """Return the headers by which a server can say that an address is unchanged since its newest record."""
     if address.status != _OK or address.digest is None:
         return {}
     pairs = (("If-None-Match", address.etag), ("If-Modified-Since", address.modified))
@@ -38,12 +38,12 @@ class Answer:
     """The last answer of an address.
 
     Attributes:
-        status: its status; that of the record for one that has not changed.
-        effect: what it did to the archive.
+        status: its status; for an unchanged address that of the record.
+        effect: its effect on the archive.
         size: the bytes that were received.
-        location: where it redirects to, as sent; ``None`` for any other answer.
+        location: the target of a redirect as sent; ``None`` for any other answer.
         cut: why it is incomplete; ``None`` for a complete one.
-        references: what it refers to.
+        references: the addresses in it.
     """
 
     status: int
@@ -59,7 +59,7 @@ class NotStored(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Recorder:
+class CaptureRecorder:
     """Writes exchanges into segments.
 
     Attributes:
@@ -88,6 +88,8 @@ class Recorder:
             result.etag, result.modified = address.etag, address.modified
             return Answer(_OK, Effect.UNCHANGED, facts.end, None, None, self._stored(address))
         location = head.get("location") if head.status in _REDIRECTS else None
+        if address.found is FoundAs.DOUBT and head.status != _OK:
+            return Answer(head.status, Effect.NOT_SHOWN, facts.end, None, facts.cut, ContentReferences())
         effect = self._write(exchange, facts, location, result)
         references = self._references(address.url, head, Payload(exchange.answer, head), facts.cut)
         return Answer(head.status, effect, facts.end, location, facts.cut, references)

@@ -1,4 +1,4 @@
-"""The outcome of a capture, computed from its frontier: the numbers, and everything that makes it partial."""
+"""A capture's numbers, and all reasons that make it partial, computed from its frontier."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.capture.events import Effect
-from exporter.capture.frontier import State
+from exporter.capture.frontier import AddressState
 from exporter.capture.outcome import MAX_NAMED, CaptureOutcome, named
-from exporter.capture.scope import Kind, LeftOut
+from exporter.capture.scope import AddressKind, LeftOut
 from exporter.message import message, message_n
 
 if TYPE_CHECKING:
@@ -34,20 +34,20 @@ def fill_in(outcome: CaptureOutcome, work: CaptureWork, limits: Iterable[str], *
     effects = frontier.effects()
     outcome.revisits, outcome.unchanged = effects.get(Effect.REVISIT, 0), effects.get(Effect.UNCHANGED, 0)
     outcome.records, outcome.written = frontier.line_count(), work.written
-    outcome.pages = frontier.count(State.DONE, Kind.PAGE)
-    outcome.requisites = frontier.count(State.DONE, Kind.REQUISITE)
-    outcome.gone, outcome.failed = frontier.count_named(State.GONE), frontier.count_named(State.FAILED)
-    outcome.pending = frontier.count(State.PENDING)
+    outcome.pages = frontier.count(AddressState.DONE, AddressKind.PAGE)
+    outcome.requisites = frontier.count(AddressState.DONE, AddressKind.REQUISITE)
+    outcome.gone, outcome.failed = frontier.count_named(AddressState.GONE), frontier.count_named(AddressState.FAILED)
+    outcome.pending = frontier.count(AddressState.PENDING)
     outcome.left_out = {str(reason): number for reason, number in sorted(frontier.left_out().items())}
     outcome.limits = [*limits, *_page_limit(frontier, most_pages)]
     outcome.problems = list(_problems(frontier, outcome.limits))
-    outcome.absent = [named(each.url, each.reason) for each in frontier.named(State.GONE, MAX_NAMED)]
+    outcome.absent = [named(each.url, each.reason) for each in frontier.named(AddressState.GONE, MAX_NAMED)]
     outcome.notes = [named(each.url, each.reason) for each in frontier.notes(MAX_NAMED)]
 
 
 def _page_limit(frontier: Frontier, most: int) -> Iterator[str]:
-    pages = frontier.count(State.PENDING, Kind.PAGE)
-    if pages and frontier.asked(Kind.PAGE) >= most:
+    pages = frontier.count(AddressState.PENDING, AddressKind.PAGE)
+    if pages and frontier.asked(AddressKind.PAGE) >= most:
         yield message_n(
             "{n:,} page beyond the limit of {most:,} was not asked (--max-pages)",
             "{n:,} pages beyond the limit of {most:,} were not asked (--max-pages)",
@@ -60,7 +60,7 @@ def _problems(frontier: Frontier, limits: Iterable[str]) -> Iterator[dict[str, A
     """Yield everything that makes the capture partial."""
     for reason in limits:
         yield named("", reason)
-    refused, asked = frontier.refused(), frontier.asked(Kind.PAGE)
+    refused, asked = frontier.refused(), frontier.asked(AddressKind.PAGE)
     if refused >= _MIN_REFUSED and refused >= _MIN_REFUSED_SHARE * asked:
         reason = message(
             "{refused:,} of {asked:,} pages were refused (401 or 403): the server may block this program",
@@ -71,5 +71,13 @@ def _problems(frontier: Frontier, limits: Iterable[str]) -> Iterator[dict[str, A
     for url in frontier.left_out_entries(LeftOut.ROBOTS):
         reason = message("robots.txt forbids this program the entry; if the blog is yours, set obey_robots to no")
         yield named(url, reason)
-    for each in frontier.named(State.FAILED, MAX_NAMED):
+    doubts = frontier.unanswered_doubts()
+    if doubts:
+        reason = message_n(
+            "{n:,} entry that may be private has no answer for now",
+            "{n:,} entries that may be private have no answer for now",
+            doubts,
+        )
+        yield named("", reason)
+    for each in frontier.named(AddressState.FAILED, MAX_NAMED):
         yield named(each.url, each.reason)

@@ -18,8 +18,8 @@ from exporter.archive.manifest import ArchiveInfo
 from exporter.archive.reader import is_archive
 from exporter.capture.crawler import Crawler
 from exporter.capture.events import CaptureEvent, CaptureResumed, CaptureStarted
-from exporter.capture.frontier import State
-from exporter.capture.outcome import CaptureOutcome, CaptureSettings
+from exporter.capture.frontier import AddressState
+from exporter.capture.outcome import CaptureOutcome, CaptureSettings, EntryAddress
 from exporter.capture.result import fill_in
 from exporter.capture.work import FOLDER, CaptureWork
 from exporter.clock import Clock, timestamp
@@ -42,7 +42,7 @@ class CaptureRun:
         engine: sends the requests; its budget is shared with other work on the same hosts.
         settings: those of the capture.
         clock: the time of the records.
-        permalinks: returns the addresses of the archive's public entries; called in a thread.
+        permalinks: returns the addresses of the archive's entries; called in a thread.
         service: the type of service that ``archive.json`` names if the capture begins an archive.
         outcome: the result, complete when :meth:`events` has ended.
         statistics: counts the requests so far.
@@ -52,7 +52,7 @@ class CaptureRun:
     engine: Engine
     settings: CaptureSettings
     clock: Clock
-    permalinks: Callable[[], Iterable[str]] = tuple
+    permalinks: Callable[[], Iterable[EntryAddress]] = tuple
     service: str | None = None
     outcome: CaptureOutcome = field(init=False)
     statistics: Statistics = field(init=False)
@@ -68,7 +68,7 @@ class CaptureRun:
         self.statistics = Statistics()
 
     def stop(self, error: BlogExporterError) -> None:
-        """End the capture soon and keep what was recorded; ``events`` then raises ``error``."""
+        """End the capture soon and keep its records; ``events`` then raises ``error``."""
         self._end = error
         if self._task is not None and not self._concluding:
             self._task.cancel()
@@ -142,7 +142,7 @@ class CaptureRun:
             done.resumed_from = work.resumed_from
             self._emit(CaptureStarted(settings.blog_id, settings.home))
             if work.resumed_from is not None:
-                self._emit(CaptureResumed(work.resumed_from, work.frontier.count(State.DONE)))
+                self._emit(CaptureResumed(work.resumed_from, work.frontier.count(AddressState.DONE)))
             capturer = self._capturer()
             self.statistics = capturer.statistics
             crawler = Crawler(
@@ -155,7 +155,7 @@ class CaptureRun:
                 statistics = capturer.statistics
                 done.requests, done.retries, done.bytes = statistics.requests, statistics.retries, statistics.bytes
                 done.home, done.finished_at = crawler.scope.home, timestamp(self.clock.now())
-                fill_in(done, work, crawler.limits.values(), most_pages=settings.max_pages)
+                fill_in(done, work, crawler.limits.values(), most_pages=settings.most_pages)
             if self._end is not None:
                 raise self._end
             self._concluding = True

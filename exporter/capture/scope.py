@@ -1,6 +1,6 @@
-"""Which addresses a capture asks for: the blog's pages, the files that they need, and what it leaves out. Pure.
+"""The scope of a capture: the blog's pages, the files that they need, and the addresses that are left out. Pure.
 
-A page of the blog is on its host, below its path. Pages that only a visitor's action makes (a sign-in, an answer to a
+The blog's pages are on its host, below its path. Pages that only a visitor's action makes (a sign-in, an answer to a
 comment, a search, another order) are left out, and so are the endless ones. Each left-out address has a reason, which
 the capture counts and names. The addresses of entries in the archive are never left out by their form.
 """
@@ -15,7 +15,7 @@ from enum import StrEnum, auto
 from typing import Final, NamedTuple
 
 from exporter.html.links import is_picture
-from exporter.html.page_references import Role
+from exporter.html.page_references import ReferenceRole
 from exporter.html.web_address import WebAddress, parsed
 from exporter.message import Message, message
 
@@ -31,7 +31,7 @@ _MAX_CHARACTERS: Final = 2_000
 _FIRST_YEAR: Final = 1995
 
 
-class Kind(StrEnum):
+class AddressKind(StrEnum):
     """The two kinds of addresses that are asked."""
 
     PAGE = auto()
@@ -76,11 +76,11 @@ REASONS: Final[dict[LeftOut, Message]] = {
 """The words for each reason, in the plural."""
 
 
-class Place(NamedTuple):
+class WantedAddress(NamedTuple):
     """An address to ask, and its kind."""
 
     url: str
-    kind: Kind
+    kind: AddressKind
 
 
 _SIGN_IN: Final = re.compile(
@@ -120,20 +120,22 @@ _NUMBERING: Final = frozenset(
 """Names of parameters that select a post or a page of a list by number."""
 _TRACKING: Final = re.compile(r"(?:utm_[a-z]+|fbclid|gclid|yclid|mc_[ce]id|_ga)=[^&]*&?", re.IGNORECASE)
 _DATED: Final = re.compile(
-    r"(?:[^?]*/)?(?P<year>[0-9]{4})(?:[/-]?[0-9]{2}){0,2}(?:/(?:page/)?[0-9]{1,4})?(?:\.html?)?/?"
+    r"(?:[^?]*/)?(?P<year>19[0-9]{2}|2[01][0-9]{2})"
+    r"(?:/?(?:0[1-9]|1[0-2])(?:/?(?:0[1-9]|[12][0-9]|3[01]))?|-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01]))?)"
+    r"(?:/(?:page/)?[0-9]{1,4})?(?:\.html?)?/?"
 )
-"""A path that ends with a date: a list by year, month or day, not the entry of a day."""
+"""A path that ends with a month or a day: a list, and not one of the entries. Other numbers are ids."""
 _DIGITS: Final = re.compile(r"[0-9]+")
 
 
 @dataclass
-class Scope:
+class CaptureScope:
     """Decides about addresses; counts the forms that scripts can make without end.
 
     Attributes:
-        home: the address of the blog's home page, as it is finally reached; its scheme and host are used for all pages.
+        home: the final address of the home page, whose scheme and host are used for all pages.
         this_year: the year of the capture: lists of later years do not exist.
-        names: further hosts of the blog, with a port if it is unusual.
+        names: the blog's further hosts, with a port if it is unusual.
         skipped_hosts: hosts whose files are left out.
     """
 
@@ -153,11 +155,11 @@ class Scope:
 
     @property
     def description(self) -> list[str]:
-        """The prefixes of the addresses of its pages, for people and for ``warcinfo``."""
+        """The prefixes of its pages' addresses, for people and for ``capture.json``."""
         hosts = [self._home.authority, *sorted(self.names - {self._home.authority})]
         return [f"{self._home.scheme}://{host}{self._folder}" for host in hosts]
 
-    def moved_to(self, home: str) -> Scope:
+    def moved_to(self, home: str) -> CaptureScope:
         """Return the scope after the home page led to another spelling of its address or to another host."""
         names = self.names | {self._home.authority}
         return replace(self, home=home, names=frozenset(names), _forms=self._forms)
@@ -178,7 +180,7 @@ class Scope:
         found = parsed(url)
         return found is not None and self._is_own_host(found)
 
-    def link(self, url: str) -> Place | LeftOut | None:
+    def link(self, url: str) -> WantedAddress | LeftOut | None:
         """Decide about the target of a link on a page; ``None`` for the page of another site."""
         found = parsed(url)
         if found is None:
@@ -190,9 +192,9 @@ class Scope:
         if not self._is_inside(found):
             return LeftOut.OTHER_BLOG
         found = self._spelled(found)
-        return self._reason(found) or Place(str(found), Kind.PAGE)
+        return self._reason(found) or WantedAddress(str(found), AddressKind.PAGE)
 
-    def requisite(self, url: str, steps: int = 1) -> Place | LeftOut | None:
+    def requisite(self, url: str, steps: int = 1) -> WantedAddress | LeftOut | None:
         """Decide about a file that a page, or a file ``steps`` away from a page, needs; ``None`` for no address."""
         found = parsed(url)
         if found is None:
@@ -205,18 +207,20 @@ class Scope:
             return LeftOut.ENDLESS
         if self._is_own_host(found):
             found = found._replace(scheme=self._home.scheme, authority=self._home.authority)
-        return Place(str(found), Kind.REQUISITE)
+        return WantedAddress(str(found), AddressKind.REQUISITE)
 
-    def reference(self, url: str, role: Role, *, steps: int, of_home: bool = False) -> Place | LeftOut | None:
+    def reference(
+        self, url: str, role: ReferenceRole, *, steps: int, of_home: bool = False
+    ) -> WantedAddress | LeftOut | None:
         """Decide about a reference of a page (``steps`` 0) or of a file that a page needs."""
-        if role is Role.LINK:
+        if role is ReferenceRole.LINK:
             return self.link(url) if steps == 0 else None
-        if role is Role.FEED:
+        if role is ReferenceRole.FEED:
             own = self.own(url) if steps == 0 else None
             if own is None:
                 return None
-            return Place(own, Kind.PAGE) if of_home else LeftOut.COMMENT_FEED
-        if role is Role.FRAME and steps == 0 and self.own(url) is not None:
+            return WantedAddress(own, AddressKind.PAGE) if of_home else LeftOut.COMMENT_FEED
+        if role is ReferenceRole.FRAME and steps == 0 and self.own(url) is not None:
             return self.link(url)
         return self.requisite(url, steps + 1)
 
@@ -272,14 +276,9 @@ class Scope:
         if len(str(address)) > _MAX_CHARACTERS or _repeats(address.path):
             return LeftOut.ENDLESS
         dated = _DATED.fullmatch(place) if address.query is None else None
-        if dated is not None and not _FIRST_YEAR <= int(dated["year"]) <= self.this_year + 1 and _is_list(place):
+        if dated is not None and not _FIRST_YEAR <= int(dated["year"]) <= self.this_year + 1:
             return LeftOut.ENDLESS
         return None
-
-
-def _is_list(place: str) -> bool:
-    """Return whether a dated path is that of a list: a number of four digits alone can be the id of an entry."""
-    return len(_DIGITS.findall(place)) > 1 or bool(re.search(r"(?:^|/)[0-9]{6}(?:[0-9]{2})?/?\Z", place))
 
 
 def _names(query: str | None) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""The folder of a capture under way, ``.work/capture/``: the frontier and the segments, begun or resumed."""
+"""The folder ``.work/capture/`` with the frontier and the segments, for a new or a resumed capture."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from exporter.archive import atomic
 from exporter.archive.captures import INDEX, PAGES, Capture, CaptureInfo, captures, seal_capture
 from exporter.archive.safe_files import inner
 from exporter.capture.frontier import Frontier
-from exporter.capture.recording import Recorder
+from exporter.capture.recording import CaptureRecorder
 from exporter.clock import timestamp
 from exporter.errors import ArchiveDamaged
 from exporter.warc.cdxj import CaptureIndex, IndexLine
@@ -41,7 +41,7 @@ class CaptureWork:
     """The frontier and the segments of one capture.
 
     Attributes:
-        folder: where both are.
+        folder: the folder of both.
         frontier: the addresses.
         recorder: writes the exchanges.
         segments: receives the records; ``None`` in a dry run.
@@ -51,7 +51,7 @@ class CaptureWork:
 
     folder: Path
     frontier: Frontier
-    recorder: Recorder
+    recorder: CaptureRecorder
     segments: SegmentWriter | None
     started_at: str
     resumed_from: str | None = None
@@ -102,7 +102,7 @@ class CaptureWork:
             segments = SegmentWriter(
                 folder / _SEGMENTS, frontier.meta("prefix") or "", _fields(settings), frontier.mark
             )
-        recorder = Recorder(frontier, segments, lookup)
+        recorder = CaptureRecorder(frontier, segments, lookup)
         return cls(folder, frontier, recorder, segments, started_at, started_at if resumed else None)
 
     @property
@@ -115,7 +115,7 @@ class CaptureWork:
         return sum(path.stat().st_size for path in full) + mark.size
 
     def unsynced(self) -> tuple[int, SegmentMark] | None:
-        """Return a descriptor of the segment, which the caller closes, and the mark that syncing it makes durable."""
+        """Return a descriptor that the caller syncs and closes, and the mark that is then durable."""
         return None if self.segments is None else self.segments.duplicate()
 
     def synced(self, mark: SegmentMark) -> None:
@@ -129,7 +129,7 @@ class CaptureWork:
             self.segments.close()
 
     def close(self) -> None:
-        """Close everything; what was finished stays for the next capture."""
+        """Close everything; the results stay for the next capture."""
         self.close_segments()
         self.frontier.close()
 
@@ -189,7 +189,7 @@ def _is_resumable(frontier: Frontier, settings: CaptureSettings, now: datetime) 
 
 
 def _cut_lost(frontier: Frontier, folder: Path) -> None:
-    """Ask again what a power cut took: records that the frontier knows and the segments do not hold whole.
+    """Ask the addresses again whose records a power cut took from the segments.
 
     Only records since the last sync can be lost, so only these are read.
     """
@@ -227,7 +227,7 @@ def _number(filename: str) -> int:
 
 
 def _fields(settings: CaptureSettings) -> dict[str, str]:
-    """Return what the ``warcinfo`` records say (WARC 1.1, section 6.2)."""
+    """Return the fields for ``warcinfo`` records (WARC 1.1, section 6.2)."""
     fields = {
         "software": f"blog-exporter/{__version__}",
         "format": "WARC File Format 1.1",

@@ -1,4 +1,4 @@
-"""``capture``: capture the public pages of a blog as they are, with progress and a summary."""
+"""``capture``: record a blog's public pages, with progress and a summary."""
 
 from __future__ import annotations
 
@@ -35,13 +35,11 @@ _SAVED = frozenset({0, Incomplete.exit_code})
 
 
 def capture_limit_options(command: Command) -> Command:
-    """Add an option for each limit. The settings have longer names, because a list has a limit of pages too."""
-    for name in ("max_time", "max_size", "max_pages"):
-        setting = SETTINGS[f"capture_{name}"]
-        command = click.option(
-            option_name(name), f"capture_{name}", metavar=setting.metavar, help=setting.help,
-            show_default=setting.default or None,
-        )(command)  # fmt: skip
+    """Add an option for each limit. The settings have longer names, because lists also have a limit of pages."""
+    for name in ("capture_max_time", "capture_max_size", "capture_max_pages"):
+        setting, option = SETTINGS[name], option_name(name.removeprefix("capture_"))
+        how: dict[str, Any] = {"metavar": setting.metavar, "show_default": setting.default or None}
+        command = click.option(option, name, help=setting.help, **how)(command)
     return command
 
 
@@ -49,11 +47,11 @@ def capture_limit_options(command: Command) -> Command:
     "capture",
     epilog=_EPILOG,
     help=message(
-        """Capture the public pages of the blog SOURCE as they are, with their styles, fonts, pictures and scripts.
+        """Record the public pages of the blog SOURCE, with their styles, fonts, pictures and scripts.
 
         SOURCE is the blog's address, its ID at a known service, the folder of its archive, or the name of a blog in
         your settings file. The exchanges are kept as WARC 1.1 in captures/ of the archive. A later capture keeps only
-        what has changed. To resume an interrupted capture, run the command again."""
+        the changes. To resume an interrupted capture, run the command again."""
     ),
 )
 @click.argument("words", metavar="SOURCE")

@@ -1,4 +1,4 @@
-"""The display of a capture, alone or after a backup: progress, summary and the lines about what is missing."""
+"""Progress and summary for a capture, alone or after a backup."""
 
 from __future__ import annotations
 

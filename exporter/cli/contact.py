@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exporter.errors import BlogExporterError, UsageError
+from exporter.cli.user_settings import keep_setting
+from exporter.errors import BlogExporterError
 from exporter.message import message, said
 from exporter.settings import Origin, own_config_path
 
@@ -53,60 +54,3 @@ def _contact(answer: str) -> str:
         raise ValueError(message("Please type a mail address or a web address, or press Enter."))
     found: str = check_setting("operator", answer)
     return found
-
-
-def keep_setting(path: Path, name: str, value: str) -> None:
-    """Add a setting for all blogs to the settings file, above its tables. All other bytes stay unchanged.
-
-    Args:
-        path: the file; it may be missing.
-        name: the setting, not yet in the file.
-        value: its text.
-
-    Raises:
-        UsageError: the setting cannot be added, or the file cannot be written.
-    """
-    import tomllib
-
-    from exporter.archive import atomic
-    from exporter.archive.settings_file import quoted
-    from exporter.cli.init import settings_head
-
-    place = path.resolve()  # some users link to a file elsewhere
-    added = f"{name} = {quoted(value)}\n"
-    with atomic.translated(path):
-        before = place.read_bytes() if place.exists() else settings_head()
-        try:
-            text = before.decode("utf-8")
-            text += "" if text.endswith("\n") else "\n"
-            at = _end_of_top(text)
-            after = f"{text[:at]}{added}{text[at:]}"
-            is_added = tomllib.loads(after) == {**tomllib.loads(text), name: value}
-        except ValueError:
-            is_added = False
-        if not is_added:
-            raise UsageError("{path} cannot be added to; add this yourself: {table}", path=path, table=added.strip())
-        atomic.make_folder(place.parent)
-        atomic.write_file(place, after.encode())
-
-
-def _end_of_top(text: str) -> int:
-    """Return where the settings above the tables end: before the comment of the first table."""
-    at = comment = 0
-    for line in text.split("\n")[:-1]:
-        if line.lstrip().startswith("[") and _is_toml(text[:at]):
-            return comment
-        at += len(line) + 1
-        if not line.startswith("#"):
-            comment = at
-    return at
-
-
-def _is_toml(text: str) -> bool:
-    import tomllib
-
-    try:
-        tomllib.loads(text)
-    except ValueError:
-        return False
-    return True

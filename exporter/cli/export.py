@@ -28,9 +28,8 @@ from exporter.cli.output import Output, counted, shown, size_text
 from exporter.cli.signals import ended_by_sigterm
 from exporter.errors import UsageError
 from exporter.export.folder import report_path
-from exporter.export.formats import FORMATS, NAMED
+from exporter.export.formats import FORMATS, NAMED, WACZ
 from exporter.export.targets import TARGETS
-from exporter.export.wacz import WACZ
 from exporter.library.export import Exported, format_named
 from exporter.message import listed, message
 from exporter.model.publication import Declared
@@ -185,7 +184,7 @@ def _print(out: Output, exported: Exported, declared: Declared, *, dry_run: bool
         out.warn("No entry is in {folder}; the lines above say why.", folder=folder)
     _print_hidden_since(out, exported)
     hidden = report.hidden_comments()
-    if hidden and not declared.visible_comment_flags:
+    if hidden and not declared.visible_comment_flags and document["format"] != WACZ:
         out.warn(
             "{comments} left out: declare the visible ones with --visible-delete-flg f (see inspect).",
             comments=counted(hidden, "comment"),

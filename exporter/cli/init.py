@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from exporter.archive import atomic
-from exporter.archive.settings_file import quoted
 from exporter.cli.backup import SAVED, back_up
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.language import adopt
@@ -23,6 +21,7 @@ from exporter.cli.output import OnLoss, Output
 from exporter.cli.questions import Questions, yes_or_no
 from exporter.cli.source import counts_text, explored, files_at, find_source, host_of, nothing_at
 from exporter.cli.target import BlogTarget, address_in, blog_id_in, find_target, remember_options
+from exporter.cli.user_settings import add_blog
 from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, UsageError
 from exporter.message import message, suggested
 from exporter.service.registry import SERVICE_OPTIONS, profile_for
@@ -51,7 +50,6 @@ _ASSETS: Final = {
     "files": message("only uploads"),
     "none": message("none of them"),
 }
-_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 _TIME: Final = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]")
 _KEPT: Final = (
     "base_url", "profile", "service", "user", "file_url", "entry_url", "token_file", "allow_private_network", "account",
@@ -458,59 +456,3 @@ def table_name(blog_id: str, taken: Iterable[str]) -> str:
         number += 1
         name = f"{first}-{number}"
     return name
-
-
-def add_blog(path: Path, name: str, values: Mapping[str, str]) -> None:
-    """Append a table for a blog to the settings file. The existing bytes stay unchanged.
-
-    Args:
-        path: the file; it may be missing.
-        name: the table's name, not yet in the file.
-        values: the settings in the table, as text.
-
-    Raises:
-        UsageError: no table can be appended to the file, or the file cannot be written.
-    """
-    place = path.resolve()  # some users link to a file elsewhere
-    with atomic.translated(path):
-        before = place.read_bytes() if place.exists() else settings_head()
-        table = _table(name, values)
-        after = before + (b"" if before.endswith(b"\n") else b"\n") + table.encode()
-        try:
-            known = tomllib.loads(after.decode("utf-8"))
-        except ValueError:
-            known = {}
-        if name not in known.get("blogs", {}):
-            shown = " ".join(table.split())
-            raise UsageError("{path} cannot be added to; add this yourself: {table}", path=path, table=shown)
-        atomic.make_folder(place.parent)
-        atomic.write_file(place, after)
-
-
-def _table(name: str, values: Mapping[str, str]) -> str:
-    key = name if _BARE_KEY.fullmatch(name) else quoted(name)
-    comments = {
-        "blog_id": message("the blog"),
-        "archive": message("the folder that its archive is in"),
-        "base_url": message("the address of its service's API"),
-        "assets": message("which pictures and files are saved: linked, embedded, files or none"),
-        "token_file": message("the file that holds the access token"),
-    }
-    lines = [f"[blogs.{key}]"]
-    for each, value in values.items():
-        if each in comments:
-            lines.append(f"# {translated(comments[each])}")
-        lines.append(f"{each} = {quoted(value)}")
-    return "\n" + "\n".join(lines) + "\n"
-
-
-def settings_head() -> bytes:
-    """Return the comment at the top of a new settings file."""
-    lines = (
-        message("Settings of blog-exporter. The lines above the tables apply to all blogs."),
-        message(
-            "Each blog has a table. To back one up: blog-exporter backup NAME; all of them: blog-exporter backup --all"
-        ),
-        message("Every setting: blog-exporter backup --help, and docs/settings.md"),
-    )
-    return ("".join(f"# {translated(line)}\n" for line in lines)).encode()

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -271,6 +271,10 @@ def warn_about_locked(out: Output, locked: Locked) -> None:
     )
 
 
+_WITH_CAPTURES: Final = frozenset({"bagit", "wacz"})
+"""The formats that contain the captures of an archive."""
+
+
 def readable_archive(need: str, metavar: str = "DIR") -> Callable[[Command], Command]:
     """Add the argument DIR. A copy is fetched into the cache, and the command receives the folder as ``archive``.
 
@@ -301,6 +305,7 @@ def _fetched(copy: str, identities: tuple[Path, ...], need: str, given: dict[str
     from exporter.copies.cache import Need, fetched
 
     needed = max(Need[need], Need.RECORDS) if given.get("entry") else Need[need]
+    needed = Need.CAPTURES if given.get("form") in _WITH_CAPTURES else needed
     out = Output(as_json=bool(given.get("as_json")), verbosity=-1 if given.get("quiet") else 0)
     with ProgressBar(out, message("fetching")) as bar:
         return fetched(store_at(copy, identities), needed, given.get("at"), bar.update)

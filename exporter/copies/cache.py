@@ -1,8 +1,8 @@
 """Read a copy like an archive: fetch the files that a command needs into a cache folder of the user.
 
-Documents and manifests are always fetched, records and pictures if the command needs them. Each file is verified by its
-hash when it arrives, and each record again when it is read. The cache of an encrypted copy has decrypted files. Its
-folders are private (0700), and can be deleted at any time.
+Documents and manifests are always fetched, records, pictures and captures if the command needs them. Each file is
+verified by its hash when it arrives, and each record again when it is read. The cache of an encrypted copy has
+decrypted files. Its folders are private (0700), and can be deleted at any time.
 """
 
 from __future__ import annotations
@@ -19,12 +19,20 @@ import platformdirs
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
 from exporter.archive.checks import sha256_or_none
-from exporter.archive.layout import SEGMENTS, SUMS, Layout, asset_digest, segment_name, version_numbers
+from exporter.archive.layout import CAPTURE_RUNS, SEGMENTS, SUMS, Layout, asset_digest, segment_name, version_numbers
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import SystemClock
+from exporter.copies.captures import CapturePull
 from exporter.copies.contents import INFO, PLAIN_DOCUMENTS, RUNS, SecondCopy
 from exporter.copies.store import Store
-from exporter.copies.transfer import OnProgress, fetch_version, in_parallel, receive_asset
+from exporter.copies.transfer import (
+    OnProgress,
+    SyncResult,
+    TransferCount,
+    fetch_version,
+    in_parallel,
+    receive_asset,
+)
 from exporter.errors import DamagedObject
 from exporter.model.kinds import Kind
 
@@ -40,6 +48,8 @@ class Need(IntEnum):
     """Also the records of all versions up to the shown one."""
     PICTURES = 3
     """Also the pictures and files of the shown version."""
+    CAPTURES = 4
+    """Also the captures of the public pages."""
 
 
 def cache_folder() -> Path:
@@ -93,14 +103,16 @@ class _Fetch:
         self._require_healed(damaged, shown)
         for name in (*PLAIN_DOCUMENTS, RUNS, SUMS):
             self._write(name, self._copy.document_or_nothing(name))
-        if need is Need.PICTURES and numbers:
+        if need >= Need.PICTURES and numbers:
             self._fetch_pictures(shown, progress)
+        if need is Need.CAPTURES:
+            self._fetch_captures(progress)
 
     def _prepare(self) -> None:
         """Create the folder, and remove the files of another archive and of removed versions."""
         layout = self._layout
         if _bytes(layout.info) not in {None, self._info}:
-            for folder in (layout.versions, layout.assets, layout.latest):
+            for folder in (layout.versions, layout.assets, layout.captures, layout.latest):
                 atomic.remove_folder(folder)
         with atomic.translated(layout.root):
             for folder in (layout.versions, layout.assets):
@@ -167,8 +179,20 @@ class _Fetch:
         for done, _ in enumerate(in_parallel(jobs), 1):
             progress(done, len(wanted))
 
+    def _fetch_captures(self, progress: OnProgress) -> None:
+        """Fetch the captures and the log of their runs; a damaged one is missing in the cache."""
+        plan = SyncResult()
+        pull = CapturePull(self._layout, self._copy)
+        pull.plan(plan)
+        size = sum(size for missing in plan.captures.values() for size in missing.values())
+        pull.fetch(plan, TransferCount(size, progress))
+        if CAPTURE_RUNS in self._copy.objects:
+            with atomic.translated(self._layout.captures):
+                atomic.make_folder(self._layout.captures)
+            self._write(CAPTURE_RUNS, self._copy.document(CAPTURE_RUNS))
+
     def _write(self, name: str, data: bytes) -> None:
-        path = self._layout.root / name
+        path = self._layout.root.joinpath(*name.split("/"))
         if data and _bytes(path) != data:
             with atomic.translated(path):
                 atomic.write_file(path, data)

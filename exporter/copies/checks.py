@@ -26,6 +26,7 @@ from exporter.archive.state import State
 from exporter.archive.verify import OnProgress, VersionCheck, check_seal
 from exporter.clock import SystemClock
 from exporter.copies.age_files import HEADER_READ, payload_size
+from exporter.copies.captures import check_copied, documents_of, expected_digest
 from exporter.copies.contents import (
     INFO,
     PARTS,
@@ -35,6 +36,7 @@ from exporter.copies.contents import (
     LocalHistory,
     SecondCopy,
     part_name,
+    place_in_capture,
     place_in_version,
 )
 from exporter.copies.encrypted import KEYS, MARKER, README
@@ -53,6 +55,7 @@ _MAX_UNKNOWN_BYTES: Final = 1 << 30
 _USUAL_HEADER_BYTES: Final = 2048
 _BLOG: Final = r"(blogs/[0-9a-z]+/)?"
 _STORED_PART: Final = re.compile(rf"{_BLOG}versions(?:\.new)?/([0-9]{{6,10}})/([A-Za-z0-9_.]+)")
+_STORED_CAPTURE: Final = re.compile(rf"{_BLOG}captures/(?:[0-9]{{6,10}}/)?[A-Za-z0-9_.]+")
 _STORED_NAME: Final = re.compile(rf"{_BLOG}(?:assets/[0-9a-z]{{2}}/[0-9a-z]+|[A-Za-z0-9._]+)")
 
 
@@ -72,7 +75,8 @@ def check_sample(copy: SecondCopy, history: LocalHistory, info: bytes, known: Kn
     known.turn = turn + 1
     names = [name for name in sorted(copy.objects) if turn_of(name) == turn or name in known.damaged]
     numbers = set(history.numbers())
-    expected = ((name, _expected(history, numbers, info, name)) for name in names)
+    layout = history.layout
+    expected = ((name, _expected(history, numbers, info, name) or expected_digest(layout, name)) for name in names)
     jobs = (partial(_is_right, copy, name, digest, known.sealed) for name, digest in expected if digest is not None)
     known.damaged = [name for name, right in in_parallel(jobs) if not right]
     return known.damaged
@@ -108,7 +112,7 @@ def _is_right(copy: SecondCopy, name: str, expected: str, sealed: dict[str, str]
     try:
         return name, _hash(copy.store.read(name)) == expected
     except NoKeyFits:
-        if not asset_digest(name) and place_in_version(name)[1] not in SEGMENTS:
+        if not (asset_digest(name) or place_in_version(name)[1] in SEGMENTS or place_in_capture(name)[0]):
             return name, False
         found = _hash(copy.store.read_sealed(name))
         return name, sealed.setdefault(name, found) == found
@@ -149,6 +153,8 @@ class CopyCheck:
         self._write(INFO, info)
         for name in (*PLAIN_DOCUMENTS, RUNS, SUMS):
             self._fetch(name, name)
+        for name, data in documents_of(self._copy):
+            self._write(name, data)
         self._unsealed = not {RUNS, SUMS} & self._copy.objects.keys()
         if self._unsealed:
             self._write(RUNS, b"")
@@ -194,6 +200,7 @@ class CopyCheck:
             if is_sha256(digest) and digest not in digests:
                 detail = message("it is the content of {url}", url=url)
                 yield Finding(FindingCode.ASSET_MISSING, f"assets/{digest[:2]}/{digest}", detail)
+        yield from check_copied(self._copy)
         for done, (name, right) in enumerate(in_parallel(partial(self._check_asset, name) for name in assets), 1):
             if not right:
                 yield Finding(FindingCode.ASSET_DAMAGED, name, message("its content is not what its name says"))
@@ -286,7 +293,8 @@ class KeylessCheck:
     def _check(self, found: StoredObject) -> Iterator[Finding]:
         name = found.name.removesuffix(ENDING)
         part = _STORED_PART.fullmatch(name)
-        if name == found.name or not (part or _STORED_NAME.fullmatch(name) or name.startswith(KEYS)):
+        captured = _STORED_CAPTURE.fullmatch(name) is not None
+        if name == found.name or not (part or captured or _STORED_NAME.fullmatch(name) or name.startswith(KEYS)):
             yield Finding(FindingCode.STRANGE_FILE, found.name, message("no part of an encrypted copy"))
             return
         self.objects += 1
@@ -295,6 +303,7 @@ class KeylessCheck:
             self._versions[name.removesuffix(part[3])].add(part[3])
         if not self._is_whole(found):
             code = FindingCode.ASSET_DAMAGED if "assets/" in name else FindingCode.DOCUMENT_DAMAGED
+            code = FindingCode.CAPTURE_DAMAGED if captured else code
             code = FindingCode.SEGMENT_DAMAGED if part is not None and part[3] in SEGMENTS else code
             yield Finding(code, found.name, message("it is truncated, or not an encrypted file of this program"))
 

@@ -17,8 +17,19 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final, Protocol
 
+from exporter import lossless_json
 from exporter.archive.archive import Archive
-from exporter.archive.layout import LARGEST_VERSION, MANIFEST, SEGMENTS, SUMS, asset_digest, version_name
+from exporter.archive.captures import CaptureInfo, is_capture_file
+from exporter.archive.layout import (
+    CAPTURE,
+    CAPTURE_RUNS,
+    LARGEST_VERSION,
+    MANIFEST,
+    SEGMENTS,
+    SUMS,
+    asset_digest,
+    version_name,
+)
 from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums, run_of
 from exporter.archive.safe_files import MAX_CACHE_BYTES, MAX_DOCUMENT_BYTES
 from exporter.copies.store import Store, StoredObject, read_whole
@@ -29,12 +40,14 @@ INFO: Final = "archive.json"
 RUNS: Final = "runs.jsonl"
 PLAIN_DOCUMENTS: Final = ("README.txt", "FORMAT.md")
 VERSIONS: Final = "versions"
+CAPTURES: Final = "captures"
 NEW_VERSIONS: Final = "versions.new"
 PRUNING: Final = "versions.new.json"
 """The note of an unfinished prune: see :mod:`exporter.copies.pruning`."""
 PARTS: Final = (SUMS, *SEGMENTS, MANIFEST)
 """The files of a version in the order of sending."""
-_DOCUMENTS: Final = frozenset({INFO, RUNS, SUMS, PRUNING, *PLAIN_DOCUMENTS})
+_DOCUMENTS: Final = frozenset({INFO, RUNS, SUMS, PRUNING, CAPTURE_RUNS, *PLAIN_DOCUMENTS})
+_CAPTURED: Final = re.compile(rf"{CAPTURES}/([0-9]{{6}}|[1-9][0-9]{{6,9}})/([^/]+)")
 _NOT_SENT: Final = frozenset({"settings.toml", "index.html", "最初にお読みください.txt"})
 _PART: Final = re.compile(
     rf"({VERSIONS}|{re.escape(NEW_VERSIONS)})/([0-9]{{6}}|[1-9][0-9]{{6,9}})/({'|'.join(map(re.escape, PARTS))})"
@@ -44,6 +57,17 @@ _PART: Final = re.compile(
 def part_name(number: int, part: str, folder: str = VERSIONS) -> str:
     """Return a version file's name, such as ``versions/000001/manifest.json``."""
     return f"{folder}/{version_name(number)}/{part}"
+
+
+def capture_part(number: int, part: str) -> str:
+    """Return the name of a capture's file, such as ``captures/000001/capture.json``."""
+    return f"{CAPTURES}/{version_name(number)}/{part}"
+
+
+def place_in_capture(name: str) -> tuple[int | None, str]:
+    """Return an object's capture number and file; ``None`` for an object outside captures."""
+    found = _CAPTURED.fullmatch(name)
+    return (int(found[1]), found[2]) if found is not None and is_capture_file(found[2]) else (None, "")
 
 
 def place_in_version(name: str) -> tuple[int | None, str]:
@@ -65,10 +89,11 @@ class History(Protocol):
 
 
 class LocalHistory:
-    """The versions that an archive had at the first access."""
+    """The versions that an archive had at the first access; ``layout`` has its paths."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
+        self.layout = archive.layout
         self._numbers = archive.versions()
         self._manifests: dict[int, tuple[str, Manifest]] = {}
 
@@ -111,7 +136,7 @@ class SecondCopy:
         self.objects: dict[str, StoredObject] = {}
         self.strange: list[str] = []
         for found in store.list():
-            if found.name in _DOCUMENTS or _PART.fullmatch(found.name) or asset_digest(found.name):
+            if found.name in _DOCUMENTS or _is_part(found.name):
                 self.objects[found.name] = found
             elif found.name not in _NOT_SENT:
                 self.strange.append(found.name)
@@ -133,7 +158,7 @@ class SecondCopy:
             NoSuchObject: the document does not exist.
             ArchiveDamaged: the document is too large.
         """
-        return read_whole(self.store, name, MAX_CACHE_BYTES if name == RUNS else MAX_DOCUMENT_BYTES)
+        return read_whole(self.store, name, MAX_CACHE_BYTES if name in {RUNS, CAPTURE_RUNS} else MAX_DOCUMENT_BYTES)
 
     def document_or_nothing(self, name: str) -> bytes:
         """Return the content of a document; empty if it does not exist."""
@@ -185,7 +210,7 @@ class SecondCopy:
             named.append(part_name(newest, MANIFEST))
         for name in dict.fromkeys(named):
             number, part = place_in_version(name)
-            exists = name in self.objects or name not in _DOCUMENTS
+            exists = name in self.objects or not (name in _DOCUMENTS or place_in_capture(name)[0])
             if not (exists if number is None else self.part(number, part) in self.objects):
                 yield name
 
@@ -220,9 +245,34 @@ class SecondCopy:
                 raise DamagedObject(self.store.place, name) from error
         return self._manifests[number]
 
+    def capture_numbers(self) -> list[int]:
+        """Return the numbers of the captures, oldest first."""
+        found = (place_in_capture(name) for name in self.objects)
+        numbers = {number for number, part in found if number is not None and part == CAPTURE}
+        return sorted(number for number in numbers if 0 < number <= LARGEST_VERSION)
+
+    def capture(self, number: int) -> tuple[bytes, CaptureInfo]:
+        """Return a capture's ``capture.json``, as bytes and decoded.
+
+        Raises:
+            DamagedObject: the file is damaged.
+            NoSuchObject: the file does not exist.
+        """
+        name = capture_part(number, CAPTURE)
+        data = self.document(name)
+        try:
+            return data, CaptureInfo.of(lossless_json.loads(data))
+        except ValueError as error:
+            raise DamagedObject(self.store.place, name) from error
+
     def assets(self) -> dict[str, StoredObject]:
         """Return the pictures and files by name."""
         return {name: found for name, found in self.objects.items() if name.startswith("assets/")}
+
+
+def _is_part(name: str) -> bool:
+    """Return whether a name is one of a file in a version or a capture, or of a picture."""
+    return bool(_PART.fullmatch(name) or asset_digest(name) or place_in_capture(name)[0])
 
 
 class Relation(Enum):

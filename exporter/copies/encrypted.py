@@ -43,8 +43,12 @@ _MAX_LINE_BYTES: Final = 4096
 _MAX_KEYS_BYTES: Final = 1 << 20
 _MAX_KEYS: Final = 100_000
 """The limit of key files that are tried. Others with write access may have added more."""
-_PRIVATE: Final = re.compile(r"(?:[0-9a-f]{2}/[^/]+/)?(?:assets/.*|versions[^/]*/[0-9]+/[^/]+\.jsonl)", re.DOTALL)
-"""The records and pictures, which the writer cannot decrypt."""
+_PRIVATE: Final = re.compile(
+    r"(?:[0-9a-f]{2}/[^/]+/)?(?:assets/.*|versions[^/]*/[0-9]+/[^/]+\.jsonl"
+    r"|captures/[0-9]+/(?!(?:capture\.json|SHA256SUMS)\Z).*)",
+    re.DOTALL,
+)
+"""The records, pictures and captured pages, which the writer cannot decrypt."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """Encrypt names and pad lengths in an encrypted copy, and prove who wrote an object. Pure.
 
-A picture's name is the SHA-256 of its content, so it would reveal the picture to other owners of the same picture.
-Therefore names of pictures are encrypted with the copy's secret, similar to SIV (RFC 5297, with HMAC-SHA256 instead of
-AES). The same name always gives the same encrypted name, and only the secret can make a valid one. A fleet's copy
-encrypts blog IDs in the same way. Other names reveal the kind of file and the version number.
+A picture's name is the SHA-256 of its content, so it would reveal the picture to other owners of the same picture. A
+WARC file's name has the blog's ID. Therefore names of both are encrypted with the copy's secret, similar to SIV
+(RFC 5297, with HMAC-SHA256 instead of AES). The same name always gives the same encrypted name, and only the secret can
+make a valid one. A fleet's copy encrypts blog IDs in the same way. Other names reveal the kind of file and the number
+of the version or capture.
 
 Lengths are padded by the Padmé rule (Nikitin et al., "Reducing Metadata Leakage from Encrypted Files", 2019): by at
 most 12 %, or 3 % from a megabyte on. Short files all have the same length.
@@ -27,6 +28,9 @@ _BLOG: Final = re.compile(r"([0-9a-f]{2}/[^/\n]+)/(.*)", re.DOTALL)
 _ASSET: Final = re.compile(r"assets/([0-9a-z]{2})/(\1[0-9a-z.]{0,78})")
 _STORED_ASSET: Final = re.compile(r"assets/([0-9a-z]{2})/(\1[0-9a-z]+)\.age")
 _STORED_BLOG: Final = re.compile(r"blogs/([0-9a-z]+)/(.*)", re.DOTALL)
+_CAPTURED: Final = re.compile(r"captures/([0-9]{6,10})/(.*)", re.DOTALL)
+_PLAIN_IN_CAPTURES: Final = frozenset({"capture.json", "SHA256SUMS", "index.cdxj", "pages.jsonl"})
+_MAX_CAPTURED_BYTES: Final = 128
 _MAX_ASSET_CHARACTERS: Final = 80
 _MAX_BLOG_BYTES: Final = 128
 _USUAL_BLOG_BYTES: Final = 64
@@ -46,11 +50,16 @@ def stored_name(secret: bytes, name: str) -> str:
     """Return the stored name of an object.
 
     Raises:
-        ValueError: the name has a line feed, a blog ID of more than 120 bytes, or an invalid asset below ``assets/``.
+        ValueError: the name has a line feed, a blog ID of more than 120 bytes, an invalid asset below ``assets/``, or
+            a name of more than 112 bytes in a capture.
     """
     home, inside = _split(secret, name)
     if "\n" in inside:
         raise ValueError(name)
+    captured = _CAPTURED.fullmatch(inside)
+    if captured is not None and captured[2] not in _PLAIN_IN_CAPTURES:
+        hidden = _hidden(secret, f"{captured[1]}/{captured[2]}", _MAX_CAPTURED_BYTES)
+        return f"{home}captures/{captured[1]}/{hidden}{ENDING}"
     if not inside.startswith(_ASSETS):
         return home + inside + ENDING
     found = _ASSET.fullmatch(inside)
@@ -79,6 +88,10 @@ def plain_name(secret: bytes, stored: str) -> str | None:
         home, inside = f"{shown}/", blog[2]
     if not inside.endswith(ENDING):
         return None
+    captured = _CAPTURED.fullmatch(inside.removesuffix(ENDING))
+    if captured is not None and captured[2] not in _PLAIN_IN_CAPTURES:
+        shown = _shown(secret, captured[2])
+        return f"{home}captures/{shown}" if shown is not None and shown.startswith(f"{captured[1]}/") else None
     if not inside.startswith(_ASSETS):
         return home + inside.removesuffix(ENDING)
     found = _STORED_ASSET.fullmatch(inside)

@@ -18,13 +18,23 @@ from exporter.archive.archive import Archive
 from exporter.archive.assets import AssetStore
 from exporter.archive.checks import ChecksumCache
 from exporter.archive.documents import seal
-from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, Layout, asset_digest, replace_versions, version_name
+from exporter.archive.layout import (
+    CAPTURE_RUNS,
+    MANIFEST,
+    SEGMENTS,
+    SUMS,
+    Layout,
+    asset_digest,
+    replace_versions,
+    version_name,
+)
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.manifest import PREVIOUS, line_digest, read_sums, run_of, version_sums
 from exporter.archive.prune import KeptVersion, PrunePlan
 from exporter.archive.safe_files import MAX_CACHE_BYTES, MAX_DOCUMENT_BYTES, HeldFolder, InnerPath
 from exporter.archive.verify import VersionCheck
 from exporter.clock import SystemClock
+from exporter.copies.captures import CapturePull
 from exporter.copies.contents import (
     PARTS,
     PLAIN_DOCUMENTS,
@@ -77,6 +87,7 @@ class Pull:
         self.layout = Layout(root)
         self._write = write
         self._lock = ArchiveLock(self.layout.lock)
+        self._captures = CapturePull(self.layout, self.copy)
         self._info, info = self.copy.info()
         self._info_sha256 = hashlib.sha256(self._info).hexdigest()
         if not Archive.exists(root):
@@ -132,6 +143,7 @@ class Pull:
             if name in self.copy.objects and (history is None or (self.layout.root / name).kind() is None)
         )
         plan.assets = dict(self._missing_assets())
+        self._captures.plan(plan)
         if related.relation is not Relation.BEHIND:
             self._plan_growing(plan)
         plan.add_damaged(*self.copy.missing())
@@ -140,6 +152,8 @@ class Pull:
         found = [self.copy.objects[name] for name in names if name in self.copy.objects]
         plan.objects = len(found) + len(plan.replaced)
         plan.bytes = sum(each.size or 0 for each in found) + sum(map(len, plan.replaced.values()))
+        plan.objects += sum(map(len, plan.captures.values()))
+        plan.bytes += sum(size for missing in plan.captures.values() for size in missing.values())
         return plan
 
     def run(self, plan: SyncResult, progress: OnProgress) -> TransferCount:
@@ -154,6 +168,7 @@ class Pull:
         with atomic.translated(self.layout.assets):
             for folder in (*sorted(folders), self.layout.assets):
                 atomic.sync_folder(folder)
+        self._captures.fetch(plan, tally)
         incomplete = (
             {}
             if plan.relation is Relation.PRUNED
@@ -167,8 +182,10 @@ class Pull:
         self._count(plan, in_parallel(fills), tally)
         if self._fetch_versions(plan, [number for number in plan.versions if number not in incomplete], tally):
             for name, data in plan.replaced.items():
-                with atomic.translated(self.layout.root):
-                    atomic.write_file(self.layout.root / name, data)
+                path = self.layout.root.joinpath(*name.split("/"))
+                with atomic.translated(path):
+                    atomic.make_folder(path.parent)
+                    atomic.write_file(path, data)
                 tally.add(len(data), stored=True)
         plan.damaged += self._absent_assets(plan)
         return tally
@@ -224,6 +241,7 @@ class Pull:
 
     def _plan_growing(self, plan: SyncResult) -> None:
         """Plan the new ``runs.jsonl`` and seal."""
+        self._plan_capture_runs(plan)
         runs = self._growing(plan, RUNS)
         # Archives from before linked runs have no seal.
         linked = runs is None or any(PREVIOUS in (run_of(line) or {}) for line in runs.split(b"\n"))
@@ -239,6 +257,13 @@ class Pull:
         # Without a seal here, the copy's seal shows verify which runs are missing.
         if stated is not None and stated != sealed and (holds or not sealed):
             plan.replaced[SUMS] = stated
+
+    def _plan_capture_runs(self, plan: SyncResult) -> None:
+        if CAPTURE_RUNS not in self.copy.objects:
+            return
+        theirs, ours = self._growing(plan, CAPTURE_RUNS), self._here(CAPTURE_RUNS)
+        if theirs is not None and theirs != ours and theirs.startswith(ours):
+            plan.replaced[CAPTURE_RUNS] = theirs
 
     def _growing(self, plan: SyncResult, name: str) -> bytes | None:
         """Return a document of the copy; ``None`` if it is missing or damaged."""

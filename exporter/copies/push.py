@@ -1,6 +1,7 @@
 """Send an archive to a store: only the missing files, each verified by its hash.
 
-The order makes every interruption safe: ``archive.json``, the other documents, the pictures, then version by version.
+The order makes every interruption safe: ``archive.json``, the other documents, the pictures, the captures, then version
+by version.
 A version's ``SHA256SUMS`` comes first, which decides between two writers, then the segments, and the manifest last.
 ``runs.jsonl`` and the seal, which grow, are replaced at the end, unless another writer has replaced them.
 """
@@ -15,10 +16,11 @@ from functools import partial
 from exporter.archive.archive import Archive
 from exporter.archive.assets import AssetStore
 from exporter.archive.checks import ChecksumCache, FindingCode, file_sha256
-from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, asset_digest, manifest_sha256
+from exporter.archive.layout import CAPTURE_RUNS, MANIFEST, SEGMENTS, SUMS, asset_digest, manifest_sha256
 from exporter.archive.manifest import version_sums
 from exporter.archive.safe_files import MAX_CACHE_BYTES, MAX_DOCUMENT_BYTES, HeldFolder
 from exporter.archive.verify import VersionCheck, check_seal
+from exporter.copies.captures import CapturePush
 from exporter.copies.contents import (
     INFO,
     PARTS,
@@ -70,6 +72,7 @@ class Push:
         self._info_sha256 = hashlib.sha256(self._info).hexdigest()
         self.copy = SecondCopy(store)
         self._require_ours()
+        self._captures = CapturePush(self.layout, self.copy)
         if self.copy.pruning is not None and not pruning:
             raise ArchiveLocked(
                 "A prune of {place} is running or was interrupted: wait for its end, or complete it with sync --prune.",
@@ -90,8 +93,9 @@ class Push:
         plan.assets = {found.path: found.size for found in files if found.path not in exists}
         if related.relation is not Relation.BEHIND:
             self._plan_versions(plan)
+        self._captures.plan(plan)
         if related.relation is not Relation.PRUNED:
-            plan.damaged_there = [*self._strays(related.common), *self._other_sizes()]
+            plan.damaged_there += [*self._strays(related.common), *self._other_sizes()]
         self._plan_growing(plan)
         require_related(related, self.archive.path, self.store.place, prune=self._pruning)
         sizes = [self.layout.root.joinpath(name).lstat().st_size for name in plan.documents]
@@ -101,6 +105,7 @@ class Push:
             for number, missing in plan.versions.items()
             for part in missing
         ]
+        sizes += [size for missing in plan.captures.values() for size in missing.values()]
         sizes += [len(data) for data in plan.replaced.values()]
         plan.objects, plan.bytes = len(sizes), sum(sizes)
         return plan
@@ -124,6 +129,9 @@ class Push:
             if stored is None:
                 plan.add_damaged(name)
             tally.add(plan.assets[name] or 0, stored=bool(stored))
+        self._captures.send(plan, tally)
+        if not self._captures.is_whole:
+            plan.replaced = {name: data for name, data in plan.replaced.items() if name == RUNS}
         if prune is not None:
             prune(tally)
         else:
@@ -266,8 +274,22 @@ class Push:
             return
         if theirs != self._runs or RUNS not in self.copy.objects:
             plan.replaced[RUNS] = self._runs
+        self._plan_capture_runs(plan)
+        if not self._captures.is_whole:
+            return
         if self._seal and SUMS not in plan.damaged and self.copy.document_or_nothing(SUMS) != self._seal:
             plan.replaced[SUMS] = self._seal
+
+    def _plan_capture_runs(self, plan: SyncResult) -> None:
+        if CAPTURE_RUNS in plan.damaged or not self._captures.is_whole:
+            return
+        ours = self._read(CAPTURE_RUNS)
+        ours = ours[: ours.rfind(b"\n") + 1]
+        theirs = self.copy.document_or_nothing(CAPTURE_RUNS)
+        if ours != theirs and ours.startswith(theirs):
+            plan.replaced[CAPTURE_RUNS] = ours
+        elif not theirs.startswith(ours):
+            plan.damaged_there.append(CAPTURE_RUNS)
 
     def _replace(self, name: str, data: bytes) -> None:
         known = self.copy.objects.get(name)

@@ -39,6 +39,7 @@ class SyncResult:
         versions: the new or incomplete versions, each with the files to send.
         documents: the immutable documents to send.
         assets: the pictures and files to send, with their sizes if known.
+        captures: the new or incomplete captures, each with the sizes of the files to send.
         replaced: the documents that grow, with their new content.
         damaged: the damaged or missing files at the source, which are not sent.
         damaged_there: the files at the target that are wrong. They are not overwritten.
@@ -53,6 +54,7 @@ class SyncResult:
     versions: dict[int, tuple[str, ...]] = field(default_factory=dict)
     documents: tuple[str, ...] = ()
     assets: dict[str, int | None] = field(default_factory=dict)
+    captures: dict[int, dict[str, int]] = field(default_factory=dict)
     replaced: dict[str, bytes] = field(default_factory=dict)
     damaged: list[str] = field(default_factory=list)
     damaged_there: list[str] = field(default_factory=list)
@@ -72,6 +74,7 @@ class SyncResult:
             "archive": self.archive,
             "relation": self.relation.name.lower(),
             "versions": list(self.versions),
+            "captures": list(self.captures),
             "objects": self.objects,
             "bytes": self.bytes,
             "damaged": sorted(self.damaged),

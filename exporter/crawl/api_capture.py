@@ -1,12 +1,13 @@
-"""Writing the exchanges of a run as a capture of its own: WARC files with public answers only, their index and facts.
+"""Writes the public exchanges that a run recorded into a separate capture: WARC files, their index and facts.
 
-The capture is complete in ``.work/`` before the version is committed, and moves to ``captures/`` after it. So a kill in
-between loses neither.
+The capture is complete in ``.work/`` before the version is committed, and moves to ``captures/`` after it. So a
+kill in between loses nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -23,7 +24,7 @@ from exporter.archive.captures import (
     Capture,
     CaptureInfo,
     append_capture_run,
-    captures,
+    next_capture,
     seal_capture,
 )
 from exporter.archive.safe_files import MAX_DOCUMENT_BYTES
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from exporter.archive.layout import Layout
+    from exporter.model.exchange import Held
 
 _DESCRIPTION: Final = (
     "Exchanges of a backup with the API of its blog service. Credentials and cookies were taken out before anything "
@@ -54,17 +56,17 @@ _COUNTS: Final = ("written", "revisits", "unchanged")
 
 @dataclass
 class ApiCapture:
-    """The exchanges of a run, on their way into ``captures/``.
+    """Turns a run's exchanges into a capture.
 
     Attributes:
         layout: the archive, whose lock the caller holds.
         blog_id: the blog.
         base_url: the address of the API.
         started: when the run began.
-        run: what the run kept.
+        run: the recorded exchanges.
         counts: ``written``, ``revisits`` and ``unchanged`` exchanges.
         left_out: the numbers of exchanges that were left out, by reason.
-        removed: what was taken out of the written ones; names only.
+        removed: names of the header fields and parameters that were taken out.
         capture: the number of the capture; ``None`` if nothing was written.
         error: why there is no capture.
     """
@@ -134,13 +136,14 @@ class ApiCapture:
         with SegmentWriter(folder, f"API-{self.started:%Y%m%d%H%M%S}", self._fields()) as segments:
             for each in run.spool.read():
                 if isinstance(each, SpooledExchange):
-                    self._put(each, run.known, segments, public=_is_kept(each, public, publicity))
+                    kept = public.last[each.request] >= 0 and public.accepts(each.request, each.attempt, each.status)
+                    self._put(each, run.known, segments if kept else None, public.content_of(each))
         if not self.counts["written"] + self.counts["revisits"]:
             with atomic.translated(folder):
                 atomic.remove_folder(folder)
             return
         self._info = CaptureInfo(
-            capture=next_number(self.layout),
+            capture=next_capture(self.layout),
             kind=API,
             blog_id=self.blog_id,
             started_at=timestamp(self.started),
@@ -161,47 +164,50 @@ class ApiCapture:
             # Last: with it the folder counts as complete.
             atomic.write_file(folder / INFO, lossless_json.dumps(self._info.document()) + b"\n")
 
-    def _put(self, spooled: SpooledExchange, known: KnownExchanges, segments: SegmentWriter, *, public: bool) -> None:
-        """Write an exchange if it is public and new."""
+    def _put(
+        self, spooled: SpooledExchange, known: KnownExchanges, segments: SegmentWriter | None, content: int | None
+    ) -> None:
+        """Write an exchange if it is new; without segments it is left out. ``content`` as for ``known.add``."""
         exchange = spooled.exchange
-        facts = facts_of(exchange) if public else None
-        if facts is None:
+        facts = facts_of(exchange)
+        if facts is None or segments is None:
             known.leave_out(exchange.url)
             return
-        if known.newest(exchange.url) == (facts.head.status, facts.digest):
+        newest = None if content is None else known.newest(exchange.url)
+        if newest is not None and newest.is_same(facts.head.status, facts.digest, content or 0):
             self.counts["unchanged"] += 1
             return
         original = known.original(facts.digest) if facts.cut is None else None
         line = segments.write(exchange, facts, original)
-        known.add(line, warc_date(exchange.started))
+        known.add(line, warc_date(exchange.started), content)
         self.counts["written" if original is None else "revisits"] += 1
 
-    def _public_requests(self, spool: ExchangeSpool, publicity: Publicity) -> array[int]:
-        """Return the public requests with the numbers of their accepted attempts, and count what is left out.
-
-        The number is 0 if none was accepted, and -1 for a request that is not public.
-        """
-        found = array("i", [-1]) * (spool.requests + 1)
-        open_requests: dict[int, list[SpooledFacts]] = {}
-        for each in spool.read():
+    def _public_requests(self, spool: ExchangeSpool, publicity: Publicity) -> PublicRequests:
+        """Return the public requests, and count the exchanges that are left out."""
+        number = spool.requests + 1
+        found = PublicRequests(array("i", [-1]) * number, array("q", bytes(8 * number)), publicity.open_to_all)
+        under_way: dict[int, list[SpooledFacts]] = {}
+        for each in spool.read(bodies=False):
             if isinstance(each, SpooledExchange):
                 facts = SpooledFacts(each.attempt, each.status, each.removed)
-                open_requests.setdefault(each.request, []).append(facts)
+                under_way.setdefault(each.request, []).append(facts)
                 continue
-            spooled = open_requests.pop(each.request, [])
+            spooled = under_way.pop(each.request, [])
             if not spooled and not each.refused:
                 continue
             reason = publicity.why_left_out(each)
             if reason:
                 self.left_out[reason] += len(spooled) + bool(each.refused)
                 continue
-            accepted = found[each.request] = 0 if each.failed else each.attempts
+            found.last[each.request], found.contents[each.request] = each.attempts, _content(each.held)
+            if each.failed:
+                found.failed.add(each.request)
             for facts in spooled:
-                if _is_accepted(facts.attempt, facts.status, accepted, publicity):
+                if found.accepts(each.request, facts.attempt, facts.status):
                     self.removed |= facts.removed
                 else:
                     self.left_out[UNKNOWN] += 1
-        self.left_out[UNKNOWN] += sum(map(len, open_requests.values()))
+        self.left_out[UNKNOWN] += sum(map(len, under_way.values()))
         return found
 
     def _left_out(self) -> dict[str, int]:
@@ -230,22 +236,43 @@ class SpooledFacts(NamedTuple):
     removed: frozenset[str]
 
 
-def _is_kept(spooled: SpooledExchange, public: array[int], publicity: Publicity) -> bool:
-    accepted = public[spooled.request]
-    return accepted >= 0 and _is_accepted(spooled.attempt, spooled.status, accepted, publicity)
+@dataclass(frozen=True, slots=True)
+class PublicRequests:
+    """The requests whose exchanges are public.
 
-
-def _is_accepted(attempt: int, status: int, accepted: int, publicity: Publicity) -> bool:
-    """Return whether an exchange of a public request is public too.
-
-    A success that was not accepted, such as a truncated page, may hold any record.
+    Attributes:
+        last: by a request's number, that of its last attempt; -1 for a request that is not public.
+        contents: by a request's number, a hash of the records in its answer; 0 without any.
+        open_to_all: whether every answer is what any visitor sees.
+        failed: the requests without an accepted answer.
     """
-    return attempt == accepted or status >= _OK_BELOW or publicity.open_to_all
+
+    last: array[int]
+    contents: array[int]
+    open_to_all: bool
+    failed: set[int] = field(default_factory=set)
+
+    def accepts(self, request: int, attempt: int, status: int) -> bool:
+        """Return whether a public request's exchange is also public.
+
+        A success that was not accepted, such as a truncated page, may hold any record.
+        """
+        accepted = attempt == self.last[request] and request not in self.failed
+        return accepted or status >= _OK_BELOW or self.open_to_all
+
+    def content_of(self, exchange: SpooledExchange) -> int | None:
+        """Return the hash of the records in a last attempt; ``None`` for an attempt that was repeated."""
+        return self.contents[exchange.request] if exchange.attempt == self.last[exchange.request] else None
 
 
-def next_number(layout: Layout) -> int:
-    """Return the number of the next capture."""
-    return 1 + max((each.number for each in captures(layout)), default=0)
+def _content(held: Held | None) -> int:
+    """Return a hash over an answer's records; 0 without any, or if one is not shown."""
+    if held is None or not held.records or any(each.identity is None for each in held.records):
+        return 0
+    hashed = hashlib.sha256()
+    for kind, record_id, identity in held.records:
+        hashed.update(f"{kind} {record_id}\n".encode("utf-8", "surrogatepass") + (identity or b""))
+    return int.from_bytes(hashed.digest()[:8], "big", signed=True)
 
 
 def finish_staged(layout: Layout) -> Capture | None:
@@ -259,7 +286,7 @@ def finish_staged(layout: Layout) -> Capture | None:
     with contextlib.suppress(OSError, ValueError, lossless_json.NotJson, BlogExporterError):
         if layout.checkpoint.kind() is None:
             raw = lossless_json.loads((folder / INFO).read_bytes(MAX_DOCUMENT_BYTES))
-            info = replace(CaptureInfo.of(raw), capture=next_number(layout))
+            info = replace(CaptureInfo.of(raw), capture=next_capture(layout))
             return seal_capture(layout, Path(folder), info)
     with atomic.translated(folder):
         atomic.remove_folder(folder)

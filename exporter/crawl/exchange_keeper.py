@@ -1,4 +1,4 @@
-"""Keeping the exchanges of a run with its service: without secrets, and only new or changed ones.
+"""Keeps the new and changed exchanges that a run has with its service, without secrets.
 
 A failure here never ends the run: the backup matters more. The keeper notes the failure, gives its space back and keeps
 nothing more.
@@ -22,7 +22,7 @@ from exporter.warc.redaction import NotRedactable, Removal, redacted
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
     from exporter.http.credentials import TokenSource
-    from exporter.http.recording import Recorder
+    from exporter.http.recording import ExchangeRecorder
     from exporter.http.wire import WireExchange
     from exporter.model.exchange import Held
 
@@ -43,16 +43,16 @@ class RunExchanges:
 
     spool: ExchangeSpool
     known: KnownExchanges
-    recorder: Recorder
+    recorder: ExchangeRecorder
     counts: Counter[str] = field(default_factory=Counter)
     failure: BlogExporterError | None = None
 
     @classmethod
-    def begun(cls, layout: Layout, folder: Path, declared: str, recorder: Recorder) -> RunExchanges:
+    def begun(cls, layout: Layout, folder: Path, declared: str, recorder: ExchangeRecorder) -> RunExchanges:
         """Begin or continue the spool in the checkpoint's ``folder``.
 
         Raises:
-            BlogExporterError: a file cannot be written, or a capture cannot be read.
+            BlogExporterError: a file cannot be written.
         """
         known = KnownExchanges(layout, declared)
         try:
@@ -105,7 +105,7 @@ class RunRequest:
     refused: str = ""
 
     async def attempt(self, exchange: WireExchange) -> None:
-        """Take the secrets out of an exchange, and keep it if it is new or changed."""
+        """Keep an exchange without its secrets if it is new or changed."""
         self.attempts += 1
         self.run.counts["exchanges"] += 1
         try:
@@ -115,6 +115,9 @@ class RunRequest:
             self.refused = "secret"
         except BlogExporterError as error:
             self.run.fail(error)
+        except Exception as error:  # noqa: BLE001 - whatever a hostile answer causes here, the backup goes on
+            reason = f"{type(error).__name__}: {error}"
+            self.run.fail(BlogExporterError("an exchange could not be recorded ({reason})", reason=reason))
         finally:
             exchange.close()
 
@@ -130,13 +133,11 @@ class RunRequest:
         facts = None if kept is None else facts_of(kept.exchange)
         if kept is None or facts is None:
             return
-        if facts.head.status == NOT_MODIFIED or run.known.newest(kept.exchange.url) == (
-            facts.head.status,
-            facts.digest,
-        ):
+        newest, status = run.known.newest(kept.exchange.url), facts.head.status
+        if status == NOT_MODIFIED or (newest is not None and newest.is_same(status, facts.digest)):
             run.counts["unchanged"] += 1
             return
-        run.spool.put(self.number, self.attempts, facts.head.status, kept)
+        run.spool.put(self.number, self.attempts, status, kept)
 
     def answered(self, held: Held | None) -> None:
         """End the request: its last answer was accepted and holds these records."""

@@ -1,4 +1,4 @@
-"""The exchanges of a run under way, in the checkpoint's folder: append only, and free of secrets.
+"""The exchanges that a run has recorded so far, without secrets, in an append-only file next to its checkpoint.
 
 Which of them are public is only known when the run has read everything, because an entry list does not say everything
 about its entries. Each request has a number. Its exchanges come first, then one line with the records that its answer
@@ -35,7 +35,7 @@ class SpooledExchange:
 
     Attributes:
         request: the number of the request.
-        attempt: its number among those of the request, from 1.
+        attempt: counts the exchanges of the request from 1.
         status: of the answer.
         exchange: without secrets.
         removed: as in :class:`~exporter.warc.redaction.Redacted`.
@@ -108,7 +108,7 @@ class ExchangeSpool:
         self._append(lossless_json.dumps(line) + b"\n" + sent + answer)
 
     def end(self, end: RequestEnd) -> None:
-        """Append the end of a request, and flush everything to the operating system."""
+        """Append a request's end, and flush everything to the operating system."""
         held = end.held
         records = None if held is None else [[str(each.kind), each.id, _hex(each.identity)] for each in held.records]
         line = {
@@ -125,7 +125,7 @@ class ExchangeSpool:
             self._file.flush()
 
     def begin(self) -> int:
-        """Return the number of a new request, from 1."""
+        """Return a new request's number, from 1."""
         self.requests += 1
         return self.requests
 
@@ -135,12 +135,12 @@ class ExchangeSpool:
             if not self._file.closed:
                 os.fsync(self._file.fileno())
 
-    def read(self) -> Iterator[SpooledExchange | RequestEnd]:
-        """Yield everything in order. A damaged part ends the file."""
+    def read(self, *, bodies: bool = True) -> Iterator[SpooledExchange | RequestEnd]:
+        """Yield everything in order; without ``bodies`` the exchanges are empty. A damaged part ends the file."""
         with atomic.translated(self.path):
             self._file.flush()
         with self.path.open("rb") as file:
-            while (found := _next(file)) is not None:
+            while (found := _next(file, bodies=bodies)) is not None:
                 yield found
 
     def close(self) -> None:
@@ -159,7 +159,7 @@ class ExchangeSpool:
             self._file.write(data)
 
     def _whole(self) -> tuple[int, int]:
-        """Return where the last whole part of the file ends, and the largest number of a request."""
+        """Return the end of the last whole part, and the largest request number."""
         end = largest = 0
         with self.path.open("rb") as file:
             while (found := _next(file)) is not None:
@@ -171,8 +171,8 @@ def _hex(identity: bytes | None) -> str | None:
     return None if identity is None else identity.hex()
 
 
-def _next(file: IO[bytes]) -> SpooledExchange | RequestEnd | None:
-    """Return the next part of a spool; ``None`` at its end, and where it is incomplete or damaged."""
+def _next(file: IO[bytes], *, bodies: bool = True) -> SpooledExchange | RequestEnd | None:
+    """Return the next part, or ``None`` if the file ends or is damaged."""
     line = file.readline(_MAX_LINE_BYTES)
     if not line.endswith(b"\n"):
         return None
@@ -182,9 +182,13 @@ def _next(file: IO[bytes]) -> SpooledExchange | RequestEnd | None:
             records = raw["records"]
             held = None if records is None else Held(tuple(map(_record, records)), raw["closed"])
             return RequestEnd(raw["end"], raw["attempts"], held, raw["failed"], raw["anonymous"], raw["refused"])
-        sent, answer = file.read(raw["sent"]), file.read(raw["answer"])
-        if zlib.crc32(answer, zlib.crc32(sent)) != raw["crc32"]:
-            return None
+        sent = answer = b""
+        if bodies:
+            sent, answer = file.read(raw["sent"]), file.read(raw["answer"])
+            if zlib.crc32(answer, zlib.crc32(sent)) != raw["crc32"]:
+                return None
+        else:
+            file.seek(raw["sent"] + raw["answer"], os.SEEK_CUR)
         exchange = WireExchange(
             raw["url"],
             datetime.fromisoformat(raw["at"]),

@@ -1,4 +1,4 @@
-"""What a recorder must know of the records in an answer, to judge later whether the answer is public. Pure."""
+"""Ids and hashes of the records in an answer, by which a recorder later judges whether the answer is public. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def user_held(service: BlogService, data: dict[str, Any]) -> Held:
 
 
 def group_held(service: BlogService, ids: Sequence[str], entries: Sequence[Any]) -> Held:
-    """Return the content of an answer for several entries, which may also show entries that its parser drops."""
+    """Return the content of a group's answer, which may also show entries that its parser drops."""
     records = _records(service, Kind.ENTRIES, entries)
     found = {record.id for record in records}
     return Held((*records, *(HeldRecord(Kind.ENTRIES, each, None) for each in ids if each not in found)))

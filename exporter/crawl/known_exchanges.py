@@ -1,4 +1,4 @@
-"""The newest answer of each address in the captures of an API, in a file that can be made again from their indexes.
+"""An index of the newest recorded answer for each address of an API. It can be rebuilt from the captures.
 
 With it a run finds out in one step whether an answer is new, however many captures there are.
 """
@@ -25,31 +25,45 @@ if TYPE_CHECKING:
 
 _SCHEMA: Final = (
     "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID",
-    "CREATE TABLE answers (url BLOB PRIMARY KEY, status INTEGER, digest TEXT) WITHOUT ROWID",
+    "CREATE TABLE answers (url BLOB PRIMARY KEY, status INTEGER, digest TEXT, content INTEGER) WITHOUT ROWID",
     "CREATE TABLE payloads (digest TEXT PRIMARY KEY, url TEXT, date TEXT) WITHOUT ROWID",
 )
+_NEWEST: Final = "SELECT status, digest, content FROM answers WHERE url = ?"
 _OTHERS: Final = "CREATE TEMP TABLE IF NOT EXISTS lines (line BLOB PRIMARY KEY) WITHOUT ROWID"
 _EMPTY_DIGEST: Final = "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"
 """Of no bytes. A revisit of an empty payload would save nothing."""
 
 
 class KnownAnswer(NamedTuple):
-    """The newest answer of an address; the status is 0 if a run left it out."""
+    """The newest answer of an address.
+
+    Attributes:
+        status: its status; 0 if a run left it out.
+        digest: of its payload, as in an index.
+        content: a hash of its records; 0 if unknown or if it has none.
+    """
 
     status: int
     digest: str
+    content: int = 0
+
+    def is_same(self, status: int, digest: str, content: int = 0) -> bool:
+        """Return whether another answer has the same payload, or the same records.
+
+        Some services state the time of the answer next to its records. That alone is no change.
+        """
+        return self.status == status and (self.digest == digest or (content != 0 and self.content == content))
 
 
 class KnownExchanges:
-    """What the captures of an archive's API hold; changes are kept by :meth:`save` only.
+    """The answers in an archive's captures of its API; only :meth:`save` keeps changes.
 
     Args:
         layout: the archive, whose lock the caller holds.
-        declared: what the owner declared about flags, as text. With another declaration, an answer that was left out
+        declared: the owner's declaration about flags, as text. With another declaration, an answer that was left out
             counts as unknown.
 
     Raises:
-        ArchiveDamaged: a capture cannot be read.
         NoSpace: the disk is full.
     """
 
@@ -72,7 +86,7 @@ class KnownExchanges:
     def newest(self, url: str) -> KnownAnswer | None:
         """Return the newest answer of an address."""
         with self._translated():
-            row = self._database.execute("SELECT status, digest FROM answers WHERE url = ?", (_key(url),)).fetchone()
+            row = self._database.execute(_NEWEST, (_key(url),)).fetchone()
         return None if row is None else KnownAnswer(*row)
 
     def original(self, digest: str) -> EarlierRecord | None:
@@ -83,19 +97,26 @@ class KnownExchanges:
             row = self._database.execute("SELECT url, date FROM payloads WHERE digest = ?", (digest,)).fetchone()
         return None if row is None else EarlierRecord(*row)
 
-    def add(self, line: IndexLine, date: str) -> None:
-        """Add a record that is being written, whose date is ``date``."""
+    def add(self, line: IndexLine, date: str, content: int | None) -> None:
+        """Add a record that is being written.
+
+        Args:
+            line: its line in the index.
+            date: its date.
+            content: a hash of its records, as in :class:`KnownAnswer`; ``None`` for an attempt that was repeated, which
+                is not the newest answer of its address.
+        """
         with self._translated():
-            self._take(line, date)
+            self._take(line, date, content)
             self._database.execute("INSERT OR IGNORE INTO lines VALUES (?)", (line.encode(),))
 
     def leave_out(self, url: str) -> None:
         """Note that an answer was left out, unless an earlier one of its address is in a capture."""
         with self._translated():
-            self._database.execute("INSERT OR IGNORE INTO answers VALUES (?, 0, '')", (_key(url),))
+            self._database.execute("INSERT OR IGNORE INTO answers VALUES (?, 0, '', 0)", (_key(url),))
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the encoded lines of the added records, in the order of an index."""
+        """Yield the added records' encoded lines, sorted as in an index."""
         yield from (row[0] for row in self._database.execute("SELECT line FROM lines ORDER BY line"))
 
     def save(self, capture: Capture | None) -> None:
@@ -145,8 +166,10 @@ class KnownExchanges:
                 self._database.execute(f"DELETE FROM {table}")  # noqa: S608 - the names are constants
         new = [each for each in self._found if each.number > after]
         for each in new:
-            for line in sorted(CaptureIndex(each.index), key=lambda line: (line.timestamp, line.offset)):
-                self._take(line, line.moment.strftime("%Y-%m-%dT%H:%M:%SZ"))
+            # An answer in a damaged capture counts as unknown, so it is recorded again.
+            with contextlib.suppress(ArchiveDamaged, OSError):
+                for line in sorted(CaptureIndex(each.index), key=lambda line: (line.timestamp, line.offset)):
+                    self._take(line, line.moment.strftime("%Y-%m-%dT%H:%M:%SZ"))
         if new:
             self._set_newest(new[-1])
             self._database.commit()
@@ -156,10 +179,10 @@ class KnownExchanges:
         number, _, stated = self._fact("newest").partition(" ")
         return any(str(each.number) == number and _sums_hash(each) == stated for each in self._found)
 
-    def _take(self, line: IndexLine, date: str) -> None:
-        self._database.execute(
-            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (_key(line.url), line.status, line.digest)
-        )
+    def _take(self, line: IndexLine, date: str, content: int | None = 0) -> None:
+        if content is not None:
+            answer = (_key(line.url), line.status, line.digest, content)
+            self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", answer)
         if line.mime != REVISIT:
             self._database.execute("INSERT OR IGNORE INTO payloads VALUES (?, ?, ?)", (line.digest, line.url, date))
 
@@ -187,14 +210,17 @@ class KnownExchanges:
 
 
 def _is_api(capture: Capture) -> bool:
-    return capture.info().kind == API
+    try:
+        return capture.info().kind == API
+    except ArchiveDamaged:
+        return False
 
 
 def _sums_hash(capture: Capture) -> str:
     try:
         return hashlib.sha256((capture.folder / SUMS).read_bytes(MAX_DOCUMENT_BYTES)).hexdigest()
-    except OSError as error:
-        raise ArchiveDamaged("{path} cannot be read. Verify the archive.", path=capture.folder / SUMS) from error
+    except OSError:
+        return ""
 
 
 def _key(url: str) -> bytes:

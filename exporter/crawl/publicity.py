@@ -1,7 +1,7 @@
-"""Which answers of a service hold public records only, judged as exports judge: in doubt an answer is private.
+"""Decides which answers hold public records only, by the rules of exports. In doubt an answer is private.
 
-An answer is judged after the run has read everything. Each of its records must be what the run knows last: an entry
-that its owner has hidden since is not public any more, and a draft that was published since was none before.
+An answer is judged after the run has read everything. Each record in it must equal the newest one that the run read:
+its owner may have hidden an entry since, or published a former draft.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NOT_PUBLIC: Final = "not_public"
 OF_OWNER: Final = "of_owner"
 """The answer is for the signed-in user alone, such as the user's own record or the list of uploads."""
 UNKNOWN: Final = "unknown"
-"""Nothing says what the answer holds: a failure of a request for one entry, or a request that did not end."""
+"""The content is unknown: a request for one entry failed, or a request did not end."""
 REASONS: Final = (NOT_PUBLIC, OF_OWNER, UNKNOWN, "secret", "too_large")
 """Why answers are left out. The last two are those of :class:`~exporter.crawl.exchange_spool.RequestEnd`."""
 
@@ -87,11 +87,11 @@ class Publicity:
     _any: bool | None = None
 
     def why_left_out(self, end: RequestEnd) -> str:
-        """Return the reason to leave out the exchanges of a request, one of :data:`REASONS`; empty if there is none."""
+        """Return the reason, one of :data:`REASONS`, to leave out a request's exchanges; empty for public ones."""
         if end.refused:
             return end.refused
         if end.held is None:
-            # An error is an answer to anybody if nobody was named. With a sign-in its text may quote a record.
+            # Without credentials, everyone gets this error. With a sign-in its text may quote a record.
             return "" if end.failed and end.anonymous and self._has_public() else UNKNOWN
         if end.held.closed:
             return OF_OWNER
@@ -100,7 +100,7 @@ class Publicity:
                 return OF_OWNER
             if not self._is_public(record):
                 return NOT_PUBLIC
-        # The service document or an empty list of a blog without a public entry may name what is private.
+        # If a blog has no public entry, even its service document or an empty list may name something private.
         return "" if end.held.records or self._has_public() else NOT_PUBLIC
 
     def _is_public(self, record: HeldRecord) -> bool:

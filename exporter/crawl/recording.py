@@ -1,4 +1,4 @@
-"""The recording of a run's exchanges, from its first request to the capture. If it fails, the backup goes on."""
+"""Records a run's exchanges from its first request to the capture. If this fails, the backup goes on."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ class RunRecording:
         await finish_in_thread(lambda: capture.seal(self.clock.now()))
         outcome.warc = capture.document()
         if capture.error is not None:
-            outcome.problems.append(RecordProblem("warc", None, said(capture.error)))
+            outcome.problems = [*outcome.problems, RecordProblem("warc", None, said(capture.error))]
+            outcome.completeness = {**(outcome.completeness or {}), "complete": False}
 
     def without_space(self) -> NoSpace | None:
         """Return the error if only the exchanges had no room."""

@@ -344,7 +344,7 @@ def _copies(archive_copy: ArchiveCopy, archive: Path) -> Iterator[Copy]:
         layout.format_document, layout.readme, layout.sums, layout.info, layout.index, layout.runs, layout.readme_ja,
     ]  # fmt: skip
     yield from (Copy(f"{archive_copy.folder}/{path.name}", path.name) for path in single if path.is_file())
-    for top in (layout.assets, layout.latest, layout.versions):
+    for top in (layout.assets, layout.captures, layout.latest, layout.versions):
         top.require_folder()
         for folder, inner, names in os.walk(top):
             inner.sort()

@@ -145,6 +145,9 @@ class _Formats(Mapping[str, Format]):
         return len(self._modules)
 
 
+WACZ: Final = "wacz"
+"""The name of the format of captures; it holds no records, so it is not among :data:`FORMATS`."""
+
 FORMATS: Final = _Formats()
 """Every format by its name."""
 

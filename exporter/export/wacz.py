@@ -29,8 +29,6 @@ from exporter.warc.cdxj import TIMESTAMP, CaptureIndex, IndexLine, surt
 from exporter.warc.records import warc_date
 from exporter.warc.wacz import PageLine
 
-WACZ: Final = "wacz"
-"""The name of the format. It packs captures and not records, so it is none of the registry of formats."""
 RENDERED_ORIGIN: Final = "https://rendered.blog-exporter.invalid"
 """Pages that this program made have addresses that no server can have (RFC 2606)."""
 PAGES: Final = "pages"

@@ -11,7 +11,8 @@ from typing import Final
 from exporter.fleet.ledger import DueBlog
 from exporter.fleet.saving import BlogSaver, Result
 from exporter.http.address_guard import check_base_url, origin_of
-from exporter.library.capture import capture, home_of
+from exporter.library.blog_addresses import home_of
+from exporter.library.capture import capture
 from exporter.message import suggested
 from exporter.service.public_site.page_rules import rules_for_host
 from exporter.service.public_site.source import PublicSite

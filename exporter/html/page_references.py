@@ -1,8 +1,8 @@
 """The files that a page needs to look as it does, and the pages that it links to. Pure.
 
 The page is read as a tokenizer reads it (HTML Standard, section 13.2.5), without building a tree. That takes linear
-time for any input, and it also finds what a browser without scripts shows inside ``noscript``. The content of scripts
-is never searched for addresses, because a guessed address would be a request for something that the page does not name.
+time for any input, and it also finds the files inside ``noscript``. The content of scripts is never searched for
+addresses, because a guessed address would be a request for something that the page does not name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_REFERENCES: Final = 20_000
 _MAX_TITLE_CHARACTERS: Final = 500
 
 
-class Role(StrEnum):
+class ReferenceRole(StrEnum):
     """How a page uses an address."""
 
     PART = auto()
@@ -44,15 +44,15 @@ class PageReferences:
 
     Attributes:
         found: each address once, with its role; the first one counts.
-        title: the text of the ``title`` element on one line; empty if there is none.
+        title: the text of the ``title`` element on one line; empty without one.
         is_cut: whether the page has more addresses than are taken.
     """
 
-    found: dict[str, Role] = field(default_factory=dict)
+    found: dict[str, ReferenceRole] = field(default_factory=dict)
     title: str = ""
     is_cut: bool = False
 
-    def of(self, *roles: Role) -> list[str]:
+    def of(self, *roles: ReferenceRole) -> list[str]:
         """Return the addresses with one of these roles, in the order of the page."""
         return [address for address, role in self.found.items() if role in roles]
 
@@ -140,7 +140,7 @@ def page_references(html: str, address: str, *, encoding: str = "utf-8", most: i
     base = parsed(address)
     if base is None:
         return result
-    counts: dict[Role, int] = dict.fromkeys(Role, 0)
+    counts: dict[ReferenceRole, int] = dict.fromkeys(ReferenceRole, 0)
     based = False
     for name, attributes, text in _elements(html):
         if name == "base" and not based and attributes.get("href"):
@@ -198,16 +198,16 @@ def _attributes(rest: str) -> Attributes:
     return found
 
 
-def _references(name: str, attributes: Attributes, text: str) -> Iterator[tuple[str, Role]]:
-    """Yield the addresses of an element as written, with their roles."""
+def _references(name: str, attributes: Attributes, text: str) -> Iterator[tuple[str, ReferenceRole]]:
+    """Yield an element's addresses as written, with their roles."""
     special = _SPECIAL.get(name)
     if special is not None:
         yield from special(attributes)
     for attribute in _PARTS.get(name, ()):
         if attribute in attributes:
-            yield attributes[attribute], Role.PART
+            yield attributes[attribute], ReferenceRole.PART
     if name in WITH_SETS and "srcset" in attributes:
-        yield from ((each, Role.PART) for each in candidates(attributes["srcset"]))
+        yield from ((each, ReferenceRole.PART) for each in candidates(attributes["srcset"]))
     yield from _lazy(name, attributes)
     if "style" in attributes:
         yield from _of_style(attributes["style"])
@@ -215,22 +215,22 @@ def _references(name: str, attributes: Attributes, text: str) -> Iterator[tuple[
         yield from _of_style(text)
 
 
-def _lazy(name: str, attributes: Attributes) -> Iterator[tuple[str, Role]]:
+def _lazy(name: str, attributes: Attributes) -> Iterator[tuple[str, ReferenceRole]]:
     if not any(attribute.startswith("data-") for attribute in attributes):
         return
     if name in WITH_LAZY:
-        role = Role.FRAME if name == "iframe" else Role.PART
+        role = ReferenceRole.FRAME if name == "iframe" else ReferenceRole.PART
         for attribute in LAZY:
             if attribute in attributes and is_like_an_address(attributes[attribute]):
                 yield attributes[attribute], role
         for attribute in LAZY_SETS:
-            yield from ((each, Role.PART) for each in candidates(attributes.get(attribute, "")))
+            yield from ((each, ReferenceRole.PART) for each in candidates(attributes.get(attribute, "")))
     for attribute in LAZY_BACKGROUNDS:
         value = attributes.get(attribute, "")
         if "url(" in value.lower():
             yield from _of_style(value)
         elif is_like_an_address(value):
-            yield value, Role.PART
+            yield value, ReferenceRole.PART
 
 
 def is_like_an_address(text: str) -> bool:
@@ -238,50 +238,50 @@ def is_like_an_address(text: str) -> bool:
     return _ADDRESS.fullmatch(text) is not None
 
 
-def _of_link(attributes: Attributes) -> Iterator[tuple[str, Role]]:
+def _of_link(attributes: Attributes) -> Iterator[tuple[str, ReferenceRole]]:
     href, rels = attributes.get("href", ""), frozenset(attributes.get("rel", "").lower().split())
     kind = attributes.get("type", "").partition(";")[0].strip().lower()
     if "stylesheet" in rels or ("preload" in rels and attributes.get("as", "").strip().lower() == "style"):
-        yield href, Role.SHEET
+        yield href, ReferenceRole.SHEET
     elif rels & _PART_RELS:
-        yield href, Role.PART
-        yield from ((each, Role.PART) for each in candidates(attributes.get("imagesrcset", "")))
+        yield href, ReferenceRole.PART
+        yield from ((each, ReferenceRole.PART) for each in candidates(attributes.get("imagesrcset", "")))
     elif "alternate" in rels and kind in _FEED_TYPES:
-        yield href, Role.FEED
+        yield href, ReferenceRole.FEED
     elif rels & _LINK_RELS or ("alternate" in rels and kind in {"", "text/html"}):
-        yield href, Role.LINK
+        yield href, ReferenceRole.LINK
 
 
-def _of_meta(attributes: Attributes) -> Iterator[tuple[str, Role]]:
+def _of_meta(attributes: Attributes) -> Iterator[tuple[str, ReferenceRole]]:
     content = attributes.get("content", "")
     names = {attributes.get(each, "").strip().lower() for each in ("property", "name", "itemprop")}
     if attributes.get("http-equiv", "").strip().lower() == "refresh":
         found = REFRESH.fullmatch(content)
         if found is not None and found[2]:
-            yield found[2].partition(found[1])[0] if found[1] else found[2], Role.LINK
+            yield found[2].partition(found[1])[0] if found[1] else found[2], ReferenceRole.LINK
     elif names & _META_PICTURES and is_like_an_address(content):
-        yield content, Role.PART
+        yield content, ReferenceRole.PART
 
 
-def _of_anchor(attributes: Attributes) -> Iterator[tuple[str, Role]]:
-    yield attributes.get("href", "") or attributes.get("xlink:href", ""), Role.LINK
+def _of_anchor(attributes: Attributes) -> Iterator[tuple[str, ReferenceRole]]:
+    yield attributes.get("href", "") or attributes.get("xlink:href", ""), ReferenceRole.LINK
 
 
-def _of_frame(attributes: Attributes) -> Iterator[tuple[str, Role]]:
-    yield attributes.get("src", ""), Role.FRAME
+def _of_frame(attributes: Attributes) -> Iterator[tuple[str, ReferenceRole]]:
+    yield attributes.get("src", ""), ReferenceRole.FRAME
 
 
-def _of_input(attributes: Attributes) -> Iterator[tuple[str, Role]]:
+def _of_input(attributes: Attributes) -> Iterator[tuple[str, ReferenceRole]]:
     if attributes.get("type", "").strip().lower() == "image":
-        yield attributes.get("src", ""), Role.PART
+        yield attributes.get("src", ""), ReferenceRole.PART
 
 
-def _of_parameter(attributes: Attributes) -> Iterator[tuple[str, Role]]:
+def _of_parameter(attributes: Attributes) -> Iterator[tuple[str, ReferenceRole]]:
     if attributes.get("name", "").strip().lower() in _PARAMETERS:
-        yield attributes.get("value", ""), Role.PART
+        yield attributes.get("value", ""), ReferenceRole.PART
 
 
-_SPECIAL: Final[dict[str, Callable[[Attributes], Iterator[tuple[str, Role]]]]] = {
+_SPECIAL: Final[dict[str, Callable[[Attributes], Iterator[tuple[str, ReferenceRole]]]]] = {
     "a": _of_anchor,
     "area": _of_anchor,
     "frame": _of_frame,
@@ -293,8 +293,10 @@ _SPECIAL: Final[dict[str, Callable[[Attributes], Iterator[tuple[str, Role]]]]] =
 }
 
 
-def _of_style(text: str) -> Iterator[tuple[str, Role]]:
-    return ((each.text, Role.SHEET if each.is_sheet else Role.PART) for each in style_references(text))
+def _of_style(text: str) -> Iterator[tuple[str, ReferenceRole]]:
+    return (
+        (each.text, ReferenceRole.SHEET if each.is_sheet else ReferenceRole.PART) for each in style_references(text)
+    )
 
 
 def sheet_references(sheet: str, address: str, *, most: int = MAX_REFERENCES) -> PageReferences:
@@ -308,5 +310,5 @@ def sheet_references(sheet: str, address: str, *, most: int = MAX_REFERENCES) ->
         if len(result.found) >= most:
             result.is_cut = True
             break
-        result.found[found] = Role.SHEET if each.is_sheet else Role.PART
+        result.found[found] = ReferenceRole.SHEET if each.is_sheet else ReferenceRole.PART
     return result

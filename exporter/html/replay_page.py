@@ -123,7 +123,7 @@ class ReplayWriter:
         return self._limited(self._styled(text))
 
     def page(self, html: str) -> str:
-        """Return a page.
+        """Return a page, or an SVG picture that is a page of its own.
 
         Raises:
             BodyTooLarge: with the changed addresses it is too large.
@@ -149,7 +149,8 @@ class ReplayWriter:
             if found["name"] is None:
                 closed = (found["closed"] or "").lower()
                 foreign -= closed in _FOREIGN and foreign > 0
-                yield self._limited(found[0])
+                if not found[0].lower().startswith("<?xml-stylesheet"):
+                    yield self._limited(found[0])
                 continue
             name, rest = found["name"].lower(), found["rest"]
             is_empty = rest.endswith("/")

@@ -1,6 +1,6 @@
 """Addresses in style sheets: ``url()``, ``@import``, ``image-set()`` (CSS Syntax, section 4.3). Pure.
 
-A full parser takes longer than the rest of a crawl, and a broken sheet must still give its addresses. So the text is
+A full parser takes longer than all else in a crawl, and a broken sheet must still give its addresses. So the text is
 searched for the tokens that matter, and no character is read more than a few times.
 """
 
@@ -35,7 +35,7 @@ class StyleReference(NamedTuple):
 
 
 def style_references(sheet: str) -> Iterator[StyleReference]:
-    """Yield the addresses of a style sheet, or of the declarations in an attribute, in their order."""
+    """Yield the addresses in a style sheet, or in the declarations of an attribute."""
     if not _HAS_ADDRESS.search(sheet):
         return
     for token in _TOKEN.finditer(sheet):

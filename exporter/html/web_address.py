@@ -46,9 +46,9 @@ def web_address(text: str, base: WebAddress | None = None, encoding: str = "utf-
     """Return an address as a browser requests it, without the fragment; ``None`` if it is not http or https.
 
     Args:
-        text: the value of an attribute, with its character references decoded.
-        base: the address of the page, or of its ``base`` element; ``None`` if only absolute addresses count.
-        encoding: that of the page, in which a browser encodes the characters of a query.
+        text: an attribute's value, with its character references decoded.
+        base: the page's address, or that in its ``base`` element; ``None`` to accept absolute addresses only.
+        encoding: the page's, in which a browser encodes queries.
     """
     if base is not None and _PLAIN_PATH.fullmatch(text):
         return WebAddress(base.scheme, base.authority, text, None)
@@ -131,7 +131,7 @@ def _encoded_query(query: str, encoding: str) -> str:
 
 
 def _authority(scheme: str, text: str) -> str | None:
-    """Return a host with its port in lower case ASCII; ``None`` if it is none, or names a user."""
+    """Return a host with its port in lower case ASCII; ``None`` if it is no host, or names a user."""
     if "@" in text:
         return None
     if text.startswith("["):

@@ -24,7 +24,7 @@ from exporter.http.body import FileBody, MemoryBody, MemoryBudget, RecordedBody,
 from exporter.http.credentials import Credentials, TokenSource
 from exporter.http.deadline import Timeouts
 from exporter.http.file_source import FileSource
-from exporter.http.recording import Recorder
+from exporter.http.recording import ExchangeRecorder
 from exporter.http.retry import HostWatch, RetryEvent, Retrying, RetryPolicy, ServiceWatch
 from exporter.http.throttle import Throttled, Throttles
 from exporter.http.transport import (
@@ -118,7 +118,7 @@ class Engine:
         concurrency: int = 8,
         rate: float | None = None,
         on_retry: Callable[[RetryEvent], None] = lambda _: None,
-        recorder: Recorder | None = None,
+        recorder: ExchangeRecorder | None = None,
     ) -> Client:
         """Return a client that sends the requests of one blog to its service.
 
@@ -332,7 +332,7 @@ class ServiceClient(Protocol):
         """The file that is read instead of a service."""
 
     @property
-    def recorder(self) -> Recorder | None:
+    def recorder(self) -> ExchangeRecorder | None:
         """Records the exchanges, if they are to be kept."""
 
     def is_kept(self, request: Request) -> bool:
@@ -378,7 +378,7 @@ class Client:
     body: MemoryBody
     sender: Sender
     credentials: TokenSource
-    recorder: Recorder | None = None
+    recorder: ExchangeRecorder | None = None
 
     @property
     def source(self) -> None:
@@ -458,7 +458,7 @@ class Client:
 
     async def _recorded(
         self,
-        recorder: Recorder,
+        recorder: ExchangeRecorder,
         sent: HttpRequest,
         parsed: Callable[[HttpResponse], T],
         recover: Callable[[], Awaitable[T | None]] | None,

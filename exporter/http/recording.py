@@ -1,4 +1,4 @@
-"""Keeping the exchanges of a service's client: the interfaces, and bounded memory for the answers.
+"""Interfaces to record the exchanges between a client and its service, and bounded memory for answers.
 
 An answer from a service may repeat the token of its request. So its bytes stay in memory until a keeper has taken the
 secrets out, and never reach a temporary file before.
@@ -18,7 +18,7 @@ _MIB = 1024 * 1024
 
 
 class KeptRequest(Protocol):
-    """The exchanges of one request: each attempt, redirects and refusals included."""
+    """Receives each attempt for one request, also redirects and refusals."""
 
     async def attempt(self, exchange: WireExchange) -> None:
         """Take an exchange, which may be cut short."""
@@ -96,7 +96,7 @@ class MemoryAnswer(io.BytesIO):
 
 
 @dataclass(slots=True)
-class Recorder:
+class ExchangeRecorder:
     """Records the exchanges of a client while there is a keeper.
 
     Attributes:

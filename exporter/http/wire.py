@@ -151,10 +151,3 @@ def exchange_of(connection: Connection) -> WireExchange | None:
     """Return the exchange that a connection records for its newest request."""
     protocol = connection.protocol
     return protocol.exchange if isinstance(protocol, RecordingProtocol) else None
-
-
-def end_exchange(exchange: WireExchange, connection: Connection | None) -> None:
-    """Stop recording: bytes that arrive later belong to nothing."""
-    protocol = None if connection is None else connection.protocol
-    if isinstance(protocol, RecordingProtocol) and protocol.exchange is exchange:
-        protocol.exchange = None

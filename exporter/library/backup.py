@@ -33,7 +33,7 @@ from exporter.html.links import AddressPattern
 from exporter.http.body import prepare_memory
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Engine, ServiceClient
-from exporter.http.recording import AnswerMemory, Recorder
+from exporter.http.recording import AnswerMemory, ExchangeRecorder
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.library.views import LatestRefreshed, LatestRepaired, refresh_latest, wanted_views
 from exporter.login.source import credentials_for
@@ -130,8 +130,8 @@ async def open_service(
         yield OpenService(blog_id, service, client)
 
 
-def _recorder(settings: Settings) -> Recorder:
-    return Recorder(AnswerMemory(settings.max_body), settings.auth_header, settings.auth_query or "")
+def _recorder(settings: Settings) -> ExchangeRecorder:
+    return ExchangeRecorder(AnswerMemory(settings.max_body), settings.auth_header, settings.auth_query or "")
 
 
 def backup(

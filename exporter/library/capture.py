@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
-from urllib.parse import urlsplit
 
 from exporter.archive import writer
 from exporter.archive.archive import Archive
@@ -19,30 +17,22 @@ from exporter.archive.atomic import remove_folder
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import is_archive
-from exporter.archive.state import State
 from exporter.capture.events import AssetsCompleted, CaptureEvent
 from exporter.capture.outcome import CaptureOutcome, CaptureSettings
 from exporter.capture.run import CaptureRun
 from exporter.clock import Clock, SystemClock
 from exporter.crawl.tasks import finish_in_thread
-from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError, UsageError
-from exporter.export.own_links import infer_entry_url
-from exporter.html.links import AddressPattern, absolute, host_of
-from exporter.html.web_address import parsed
+from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Engine
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.http.user_agent import user_agent_of
+from exporter.library.blog_addresses import entry_addresses, home_of
 from exporter.library.captured_assets import CompletedAssets, complete_assets
 from exporter.library.views import present_views, refresh_latest
-from exporter.model.kinds import Kind
-from exporter.model.records import Audience, Raw
-from exporter.service.interface import Records
-from exporter.service.public_site.paths import site_paths
 from exporter.service.public_site.source import PublicSite
-from exporter.service.registry import DEFAULT_SERVICE, service_of
+from exporter.service.registry import DEFAULT_SERVICE
 from exporter.settings import Origin, Settings
-from exporter.text import printable
 
 _LOCK_POLL_SECONDS: Final = 0.2
 _MAX_RETRIES: Final = 3
@@ -50,9 +40,8 @@ _MAX_RETRIES: Final = 3
 _RETRY_BASE_SECONDS: Final = 0.5
 _RETRY_CEILING_SECONDS: Final = 10.0
 _LONGEST_FOREIGN_PAUSE_SECONDS: Final = 120.0
-_SAMPLED_ENTRIES: Final = 200
 _CHOSEN: Final = frozenset({Origin.OPTION, Origin.VARIABLE, Origin.BLOG, Origin.FILE, Origin.ARCHIVE})
-"""Where a person sets a limit. Those of a profile are for the API of a service, not for its pages."""
+"""The sources of limits that a person sets. A profile's limits are for a service's API, not for its pages."""
 
 
 def capture(
@@ -71,8 +60,8 @@ def capture(
     Args:
         archive: the archive's folder; a new one is made when the blog answers.
         blog_id: the blog.
-        settings: the limits, and where the blog is.
-        engine: sends the requests. With the engine of a backup, both share the limits of each host.
+        settings: the limits, and the blog's addresses.
+        engine: sends the requests. If it is the backup's engine, both share each host's limits.
         dry_run: only read robots.txt, the home page, sitemaps and feeds; write nothing.
         trusts_home: whether the home page may be at a private address; false if a stranger may have named it.
         clock: the time of the records.
@@ -90,7 +79,7 @@ def capture(
         concurrency=_own(settings, "concurrency"),
         rate=_own(settings, "rate"),
         obey_robots=settings.get("obey_robots"),
-        max_pages=settings.capture_max_pages,
+        most_pages=settings.capture_max_pages,
         max_size=settings.capture_max_size,
         max_time=None if settings.capture_max_time is None else settings.capture_max_time.total_seconds(),
         max_bytes=settings.max_asset_size,
@@ -127,92 +116,6 @@ def _own(settings: Settings, name: str) -> Any:
         return settings.get(name)
     default = PublicSite.defaults[name]
     return int(default) if name == "concurrency" else float(default)
-
-
-def home_of(archive: Path, blog_id: str, settings: Settings) -> str:
-    """Return the address of a blog's home page.
-
-    A setting states it, or the blog was read at it. Otherwise it is on the host that the entries' addresses name, and
-    last it is the blog's ID.
-
-    Raises:
-        UsageError: the setting is no address, or nothing names a host.
-    """
-    if settings.home_url is not None:
-        found = parsed(settings.home_url)
-        if found is None:
-            raise UsageError(
-                "home_url must be a web address such as https://blog.example.jp/, not {text}.",
-                text=printable(settings.home_url, 200),
-            )
-        return str(found._replace(query=None))
-    if settings.service == PublicSite.name and settings.base_url is not None:
-        return site_paths(blog_id, settings.base_url, settings.get("page_rules")).home_address
-    host, _, folder = blog_id.partition("/")
-    path = f"/{folder.strip('/')}/" if folder.strip("/") else "/"
-    base = urlsplit(settings.base_url or "")
-    if base.hostname == host.partition(":")[0]:
-        return f"{base.scheme}://{base.netloc}{path}"
-    named = _named_origin(archive, settings)
-    if named is not None and host_of(named) != host:
-        return f"{named}/"
-    if "." not in host:
-        raise UsageError(
-            "Nothing says where the pages of {blog_id} are. Name the home page with --home-url.",
-            blog_id=printable(blog_id, 120),
-        )
-    return f"{'https' if named is None else named.partition(':')[0]}://{host}{path}"
-
-
-def _named_origin(archive: Path, settings: Settings) -> str | None:
-    """Return the scheme and host that most of the first entries' addresses have; ``None`` if they have none."""
-    origins: Counter[str] = Counter()
-    for number, url in enumerate(entry_addresses(archive, settings)):
-        place = parsed(url)
-        if place is not None:
-            origins[f"{place.scheme}://{place.authority}"] += 1
-        if number >= _SAMPLED_ENTRIES:
-            break
-    return origins.most_common(1)[0][0] if origins else None
-
-
-def entry_addresses(archive: Path, settings: Settings) -> Iterator[str]:
-    """Yield the addresses of the entries in an archive's newest state, without entries known to be private.
-
-    A service states them, or a pattern builds them: the setting ``entry_url``, that of a known service, or the one that
-    the links between entries show.
-    """
-    if not Archive.exists(archive):
-        return
-    reader = Archive.open(archive)
-    if reader.newest() is None:
-        return
-    service = service_of(settings, reader.info.service)
-    with contextlib.closing(reader.state()) as state:
-        build = address_builder(state, service, settings)
-        for entry_id, raw in state.scan(Kind.ENTRIES):
-            post = service.post(raw)
-            if post.private is True or post.audience not in {None, Audience.PUBLIC}:
-                continue
-            stated = absolute(post.permalink, f"https://{reader.info.blog_id}/") if post.permalink else None
-            url = stated or build(entry_id, raw)
-            if url is not None:
-                yield url
-
-
-def address_builder(state: State, service: Records, settings: Settings) -> Callable[[str, Raw], str | None]:
-    """Return what builds the address of an entry that does not state it, from its id and record."""
-    if settings.entry_url is not None:
-        pattern = AddressPattern(settings.entry_url, "entry_url")
-        return lambda _, raw: pattern.fill(raw)
-    if service.name == DEFAULT_SERVICE.name:
-        paths = site_paths(state.blog_id, None, "auto")
-        if paths.rules is not None:
-            return lambda entry_id, _: None if (path := paths.post_path(entry_id)) is None else paths.origin + path
-        inferred = infer_entry_url(service, state)
-        if inferred is not None:
-            return lambda _, raw: inferred.pattern.fill(raw)
-    return lambda _, __: None
 
 
 @dataclass

@@ -357,7 +357,7 @@ def captured_pages(archive: Archive, state: State, settings: Settings) -> Captur
     found = CapturedPages(archive.layout)
     if not found.rows:
         return found
-    from exporter.library.capture import address_builder  # noqa: PLC0415 - only archives with captures need it
+    from exporter.library.blog_addresses import address_builder  # noqa: PLC0415 - only archives with captures need it
 
     return CapturedPages(archive.layout, address_builder(state, service_of(settings, archive.info.service), settings))
 

@@ -17,6 +17,7 @@ from exporter.archive.state import State
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.export.entry_page import t
 from exporter.export.folder import check_target_file, content_chunks, measure_file, write_file_export
+from exporter.export.formats import WACZ
 from exporter.export.html_book import SinglePages
 from exporter.export.interface import Comments, Content, ExportOptions, Side
 from exporter.export.parts import FOR_READERS
@@ -24,7 +25,6 @@ from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from exporter.export.wacz import (
     PAGES,
-    WACZ,
     FoundPages,
     PostAddresses,
     created,
@@ -50,8 +50,8 @@ from exporter.model.kinds import Kind
 from exporter.model.records import Raw
 from exporter.warc.cdxj import IndexLine
 from exporter.warc.records import RecordWriter
-from exporter.warc.signature import Signer
-from exporter.warc.wacz import SOFTWARE, Collection, MadeSegment, PackageFacts, PageLine, WaczWriter
+from exporter.warc.signature import PackageSigner
+from exporter.warc.wacz import SOFTWARE, CaptureCollection, MadeSegment, PackageFacts, PageLine, WaczWriter
 
 SUFFIX: Final = ".wacz"
 _IN_MEMORY_BYTES: Final = 1 << 24
@@ -105,7 +105,7 @@ def export_wacz(
     check_apart(target, archive)
     if not wanted.dry_run:
         check_target_file(target, force=wanted.force)
-    signer = None if wanted.key is None else Signer(wanted.key)
+    signer = None if wanted.key is None else PackageSigner(wanted.key)
 
     def made(reader: Archive) -> Exported:
         version = reader.resolve(at)
@@ -136,7 +136,7 @@ def export_wacz(
                     target,
                     lambda file: {**package.document(target, version), **listed([file], public=True)},
                 )
-            document = {**package.document(target, version), **listed([file], public=True)}
+            document = {**package.document(target, version), **listed([file], public=not wanted.dry_run)}
             return Exported(target, report, document, [file])
 
     return read_consistently(archive, made)
@@ -188,9 +188,9 @@ class _Package:
             **self._posts.report.document(),
         }
 
-    def write(self, out: BinaryIO, signer: Signer | None, *, rendered: bool) -> None:
+    def write(self, out: BinaryIO, signer: PackageSigner | None, *, rendered: bool) -> None:
         """Write the file."""
-        collection = Collection(self._captures, self._found.withheld)
+        collection = CaptureCollection(self._captures, self._found.withheld)
         with contextlib.ExitStack() as stack:
             pages: Iterator[PageLine] = post_pages(self._posts, self._found)
             made = None

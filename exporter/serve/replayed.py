@@ -26,6 +26,8 @@ MAX_DECODED_BYTES: Final = 200_000_000
 _IN_MEMORY_BYTES: Final = 4_000_000
 _SNIFFED_BYTES: Final = 4_096
 _PAGES: Final = frozenset({"text/html", "application/xhtml+xml"})
+_SVG: Final = "image/svg+xml"
+_XML: Final = re.compile(r"(?:text|application)/xml|.*\+xml")
 _SHEET: Final = "text/css"
 _LAX_SHEETS: Final = frozenset({"", "text/plain", "application/octet-stream", "application/x-css"})
 _FRAME_DESTINATIONS: Final = frozenset({"", "document", "iframe", "frame", "object", "embed"})
@@ -115,8 +117,13 @@ def _write(replay: Replay, address: str, destination: str, place: Callable[[str]
     if is_frame and not stated:
         start = _beginning(replay, encoding)
         stated = "text/html" if _LOOKS_LIKE_HTML.match(start) else sniff(start) or "text/plain"
-    if is_frame and stated in _PAGES:
-        return _write_page(decoded(replay.payload, encoding, MAX_PAGE_BYTES), head, ReplayWriter(address, place), file)
+    if is_frame and stated in _PAGES | {_SVG}:
+        body = decoded(replay.payload, encoding, MAX_PAGE_BYTES)
+        charset = _write_page(body, head, ReplayWriter(address, place), file)
+        return f"{_SVG if stated == _SVG else 'text/html'}; charset={charset}"
+    if is_frame and _XML.fullmatch(stated):
+        # A style sheet of XML could transform it into a page; feeds show as text.
+        stated = "text/plain"
     if stated == _SHEET or (destination == "style" and stated in _LAX_SHEETS):
         body = decoded(replay.payload, encoding, MAX_PAGE_BYTES)
         file.write(ReplayWriter(address, place).sheet(_sheet_text(body, head)).encode("utf-8", "replace"))
@@ -130,9 +137,9 @@ def _write(replay: Replay, address: str, destination: str, place: Callable[[str]
         file.write(piece)
     if destination == "image" and not stated.startswith("image/"):
         stated = sniff(start) or stated
-    charset = _CHARSET.search(head.get("content-type"))
+    found = _CHARSET.search(head.get("content-type"))
     shown = stated or "application/octet-stream"
-    return f"{shown}; charset={charset[1]}" if charset is not None and shown.startswith("text/") else shown
+    return f"{shown}; charset={found[1]}" if found is not None and shown.startswith("text/") else shown
 
 
 def _beginning(replay: Replay, encoding: str) -> bytes:
@@ -140,15 +147,16 @@ def _beginning(replay: Replay, encoding: str) -> bytes:
 
 
 def _write_page(body: bytes, head: Head, writer: ReplayWriter, file: IO[bytes]) -> str:
+    """Write a page with changed addresses, and return its encoding."""
     text, encoding, _ = decode_page(body, head.get("content-type"))
     writer.encoding = encoding
     label = _LABELS.get(encoding)
     writer.raw = label is not None
     if label is not None:
         file.write(writer.page(body.decode("latin-1")).encode("latin-1"))
-        return f"text/html; charset={label}"
+        return label
     file.write(writer.page(text).encode("utf-8", "replace"))
-    return "text/html; charset=utf-8"
+    return "utf-8"
 
 
 def _sheet_text(body: bytes, head: Head) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -263,8 +263,3 @@ def _seek(file: IO[bytes], wanted: bytes) -> None:
     file.seek(low)
     if low:
         read_line(file)
-
-
-def sorted_lines(lines: Iterable[IndexLine]) -> list[IndexLine]:
-    """Return lines in the order of an index: that of their bytes."""
-    return sorted(lines, key=IndexLine.encode)

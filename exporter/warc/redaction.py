@@ -1,8 +1,8 @@
 """Taking the secrets out of an exchange before it reaches a file. Pure.
 
-The header lines and the parameter that carry credentials are removed, and so are the cookies of the answer. A secret
-that stands elsewhere in the answer is replaced by as many asterisks, so lengths and chunk sizes stay right. All other
-bytes stay as they were. If a secret is in a form that cannot be replaced in place, such as inside gzip, the exchange as
+The header lines and the parameter that carry credentials are removed, and so are the cookies of the answer. Elsewhere
+in the answer a secret is replaced by as many asterisks, so lengths and chunk sizes stay right. All other bytes are
+unchanged. If a secret is in a form that cannot be replaced in place, such as inside gzip, the exchange as
 a whole is refused.
 """
 
@@ -36,24 +36,25 @@ RESPONSE_HEADERS: Final = (
 API of WordPress."""
 _BASE64: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=")
 _MIN_BASE64_CHARACTERS: Final = 6
-"""A shorter part of a secret in base64 would also be found where it is none."""
+"""Shorter runs also occur by chance."""
 _MIN_PROOF_CHARACTERS: Final = 8
 _PROOFS: Final = re.compile(
     rb"(?:PasswordDigest|Nonce|oauth_signature|oauth_nonce|oauth_token|cnonce)\s*=\s*\"([^\"]+)\"",
     re.IGNORECASE,
 )
-"""The parts of a WSSE, OAuth 1 or digest header that prove a secret for one request."""
+"""The parts of WSSE, OAuth 1 and digest headers that prove a secret for one request."""
 _JSON_ESCAPE: Final = re.compile(rb"\\(?:u00([0-9A-Fa-f]{2})|x([0-9A-Fa-f]{2})|([/\"\\]))")
+_LONG_NUMBER: Final = re.compile(r"&#[0-9]{100,}")
 _MASK: Final = b"*"
 
 
 class NotRedactable(Exception):
-    """A secret cannot be taken out of an exchange, or its bytes cannot be searched for one."""
+    """An exchange has a secret that cannot be replaced, or bytes that cannot be searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What is taken out of exchanges.
+    """The secrets and fields that are taken out of exchanges.
 
     Attributes:
         secrets: the tokens, passwords and keys of the requests.
@@ -74,7 +75,7 @@ class Redacted:
 
     Attributes:
         exchange: its answer begins with the final head and is in memory.
-        removed: what was taken out: the names of header fields and parameters, never a value.
+        removed: names of the removed header fields and parameters, never a value.
     """
 
     exchange: WireExchange
@@ -125,7 +126,7 @@ def _clean_body(
         NotRedactable: a secret is in the chunk framing or in an encoding, or the encoding cannot be read.
     """
     payload = Payload(exchange.answer, head)
-    places: list[tuple[int, int]] = []  # of the payload's pieces in the answer, and their lengths
+    places: list[tuple[int, int]] = []  # positions and lengths of the pieces
     pieces = []
     for piece in payload:
         places.append((exchange.answer.tell() - len(piece), len(piece)))
@@ -159,14 +160,14 @@ def _lower(names: tuple[str, ...]) -> set[str]:
 
 
 def _without_headers(head: bytes, names: set[str]) -> tuple[list[bytes], dict[str, list[bytes]]]:
-    """Return the lines of a head without some header fields, and the values of those by their names as sent."""
+    """Return a head's lines without some fields, and the values of these fields by their names as sent."""
     first, *lines = head.splitlines(keepends=True) or [b""]
     kept: list[bytes] = [first]
     values: dict[str, list[bytes]] = {}
     name = ""
     for number, line in enumerate(lines):
         if not line.strip():
-            kept += lines[number:]  # the end of the head, and a request's body
+            kept += lines[number:]  # the empty line and a request's body
             break
         if line[:1] in b" \t":  # an obsolete folded line belongs to the field before it
             if name:
@@ -249,7 +250,7 @@ class _Forms:
         return bool(self._plain)
 
     def found_in(self, data: bytes) -> bool:
-        """Return whether a secret is in the data, or in what it decodes to."""
+        """Return whether a secret is in the data, encoded or not."""
         return self._is_in(data) or self._is_encoded_in(data)
 
     def masked(self, data: bytes) -> tuple[bytes, bool]:
@@ -295,7 +296,10 @@ def _json(data: bytes) -> bytes:
 
 
 def _entities(data: bytes) -> bytes:
-    return html.unescape(data.decode("latin-1")).encode("utf-8") if b"&" in data else data
+    if b"&" not in data:
+        return data
+    # A longer number is no character, and Python refuses to read it.
+    return html.unescape(_LONG_NUMBER.sub("", data.decode("latin-1"))).encode("utf-8")
 
 
 def _masked_runs(data: bytes, form: bytes) -> bytes:
@@ -315,7 +319,7 @@ def _masked_runs(data: bytes, form: bytes) -> bytes:
 
 @lru_cache(maxsize=64)
 def _forms_of(secrets: frozenset[str]) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
-    """Return the forms of secrets that are replaced as they are, and those in base64; the longest first."""
+    """Return the literal forms of secrets, and those in base64; the longest first."""
     plain: set[bytes] = set()
     runs: set[bytes] = set()
     for secret in secrets:

@@ -21,7 +21,7 @@ _MAX_KEY_BYTES: Final = 64 * 1024
 _VERSION: Final = "0.1.0"
 
 
-class Signer:
+class PackageSigner:
     """Signs digests with a private key.
 
     Args:

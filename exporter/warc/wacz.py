@@ -14,13 +14,14 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Self
 
 from exporter import __version__, lossless_json
 from exporter.archive.captures import Capture, stated_sums
 from exporter.errors import ArchiveDamaged
 from exporter.warc.cdxj import CaptureIndex, IndexLine
-from exporter.warc.signature import Signer
+from exporter.warc.signature import PackageSigner
 
 if TYPE_CHECKING:
     from exporter.archive.safe_files import InnerPath
@@ -33,6 +34,8 @@ _LINES_PER_BLOCK: Final = 1_024
 _PIECE_BYTES: Final = 1 << 20
 _LARGE_BYTES: Final = 1 << 31
 _MAX_OPEN_SEGMENTS: Final = 32
+MAX_MERGED: Final = 64
+"""The most index files that are open at a time."""
 _GZIP: Final = 31
 
 
@@ -113,7 +116,7 @@ class PlacedRecord:
 
 
 @dataclass(slots=True)
-class Collection:
+class CaptureCollection:
     """The captures of an archive as one collection.
 
     Attributes:
@@ -152,10 +155,13 @@ class Collection:
                 yield PlacedRecord(placed, capture.segment(line.filename), line.offset)
 
     def _in_order(self) -> Iterator[tuple[Capture, IndexLine]]:
-        def of(capture: Capture) -> Iterator[tuple[Capture, IndexLine]]:
-            return ((capture, line) for line in CaptureIndex(capture.index))
-
-        return heapq.merge(*map(of, self.captures), key=lambda each: (each[1].key, each[1].timestamp))
+        """Yield the lines of all captures in order, with few files open at a time."""
+        streams = [_lines_of(capture) for capture in self.captures]
+        known = {capture.number: capture for capture in self.captures}
+        while len(streams) > MAX_MERGED:
+            groups = (streams[at : at + MAX_MERGED] for at in range(0, len(streams), MAX_MERGED))
+            streams = [_spooled(heapq.merge(*group, key=_order), known) for group in groups]
+        return heapq.merge(*streams, key=_order)
 
     def _name(self, capture: Capture, line: IndexLine) -> str:
         name = self.names.get((capture.number, line.filename))
@@ -179,6 +185,32 @@ class Collection:
                 begins = sorted(starts[name])
                 ends = dict(zip(begins, [*begins[1:], size], strict=True))
                 self.cuts[capture.number, name] = Cuts((offset, ends[offset]) for offset in offsets)
+
+
+def _lines_of(capture: Capture) -> Iterator[tuple[Capture, IndexLine]]:
+    return ((capture, line) for line in CaptureIndex(capture.index))
+
+
+def _order(each: tuple[Capture, IndexLine]) -> tuple[str, str]:
+    return each[1].key, each[1].timestamp
+
+
+def _spooled(
+    lines: Iterable[tuple[Capture, IndexLine]], known: Mapping[int, Capture]
+) -> Iterator[tuple[Capture, IndexLine]]:
+    """Write lines into a temporary file, and return an iterator that reads them from there."""
+    file = TemporaryFile()  # noqa: SIM115 - the iterator closes it
+    for capture, line in lines:
+        file.write(b"%d " % capture.number + line.encode())
+    file.seek(0)
+
+    def read() -> Iterator[tuple[Capture, IndexLine]]:
+        with file:
+            for text in file:
+                number, _, line = text.partition(b" ")
+                yield known[int(number)], IndexLine.decode(line)
+
+    return read()
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +239,7 @@ class WaczWriter:
     def __exit__(self, *_: object) -> None:
         self._zip.close()
 
-    def segments(self, collection: Collection) -> None:
+    def segments(self, collection: CaptureCollection) -> None:
         """Write the WARC files of all captures.
 
         Raises:
@@ -237,7 +269,7 @@ class WaczWriter:
             while piece := segment.content.read(_PIECE_BYTES):
                 member.write(piece)
 
-    def index(self, collection: Collection, made: MadeSegment | None = None) -> None:
+    def index(self, collection: CaptureCollection, made: MadeSegment | None = None) -> None:
         """Write the index: blocks of lines, each a gzip member, and the list of the blocks.
 
         Each line has the hash of its record, so that a reader verifies a record that it loaded alone.
@@ -278,7 +310,7 @@ class WaczWriter:
                 count += 1
         return count
 
-    def package(self, facts: PackageFacts, signer: Signer | None = None) -> None:
+    def package(self, facts: PackageFacts, signer: PackageSigner | None = None) -> None:
         """Write ``datapackage.json`` over all files so far, and its hash, signed if there is a signer."""
         document: dict[str, Any] = {
             "profile": "data-package",

@@ -44,7 +44,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an archive with two versions and three captures; the second has a revisit of a record of its own."""
     root = tmp_path_factory.mktemp("captures") / "archive"
     built = Built(root)
-    built.commit({kind: {} for kind in ()})
+    built.commit({})
     blog = styled_blog(2)
     page = f"/Entry/{min(blog.posts)}/"
     with blog.serving_in_thread():
@@ -82,10 +82,13 @@ def reseal(archive: Built) -> None:
         path = capture.folder / "capture.json"
         document = json.loads(path.read_bytes())
         document["parent"] = parent
-        document["segments"] = [
-            {"name": each.name, "bytes": each.stat().st_size, "sha256": hashlib.sha256(each.read_bytes()).hexdigest()}
-            for each in capture.segments()
-        ]
+        for member, warc in (("segments", True), ("files", False)):
+            document[member] = [
+                {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+                for name in capture.folder.names()
+                if name.endswith(".warc.gz") is warc and name not in {"capture.json", "SHA256SUMS"}
+                for data in ((capture.folder / name).read_bytes(),)
+            ]
         path.write_bytes(lossless_json.dumps(document, pretty=True) + b"\n")
         sums = {
             name: hashlib.sha256((capture.folder / name).read_bytes()).hexdigest()
@@ -138,6 +141,18 @@ def unsealed(archive: Built) -> None:
     archive.layout.sums.write_bytes(write_sums({name: row for name, row in rows.items() if "captures" not in name}))
 
 
+def as_folder(path: Path) -> None:
+    """Put a folder into the place of a file."""
+    path.unlink()
+    path.mkdir()
+
+
+def without_captures(a: Built) -> None:
+    """Remove all captures, and their row in the seal."""
+    shutil.rmtree(a.layout.captures)
+    unsealed(a)
+
+
 Damage = Callable[[Built], object]
 
 DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
@@ -157,7 +172,7 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
     ),
     (
         FindingCode.CAPTURE_DAMAGED, f"{SECOND}/pages.jsonl", "it cannot be read",
-        lambda a: ((a.root / SECOND / "pages.jsonl").unlink(), (a.root / SECOND / "pages.jsonl").mkdir()),
+        lambda a: as_folder(a.root / SECOND / "pages.jsonl"),
     ),
     (
         FindingCode.STRANGE_FILE, f"{SECOND}/notes.txt", "no part of the format",
@@ -196,7 +211,7 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
         lambda a: edit(a.root / SECOND / "capture.json", b'"capture": 2', b'"capture": 9'),
     ),
     (
-        FindingCode.CAPTURE_DAMAGED, f"{SECOND}/capture.json", "its list of WARC files differs from the files",
+        FindingCode.CAPTURE_DAMAGED, f"{SECOND}/capture.json", "its list of files differs from the files",
         lambda a: edit(a.root / SECOND / "capture.json", b"BLOG-", b"blog-"),
     ),
     (
@@ -209,7 +224,7 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
     ),
     (
         FindingCode.CAPTURE_MISSING, "runs.jsonl", "the capture that its newest line names is missing",
-        lambda a: (shutil.rmtree(a.layout.captures), unsealed(a)),
+        without_captures,
     ),
     (FindingCode.NOT_SEALED, "SHA256SUMS", "it does not name the newest capture", unsealed),
     (

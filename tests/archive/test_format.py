@@ -126,7 +126,7 @@ class TestFormatDocument:
         document = json.loads(five.layout.manifest(2).read_bytes())
         members = self.names("manifest.json")
         members = members[: members.index("complete")]
-        assert [name for name in members if name not in {"pruned", "healed", "sources"}] == [*document]
+        assert [name for name in members if name not in {"pruned", "healed", "sources", "from_capture"}] == [*document]
         assert Manifest.decode(json.dumps(document).encode(), "m") == five.reader.manifest(2)
 
     def test_the_members_of_completeness(self) -> None:
@@ -263,11 +263,12 @@ class TestRecipes:
 
     def test_the_files_it_names_exist(self, blog: Built) -> None:
         listed = re.findall(r"^  (\S+)  +\S", README.partition("\n\n")[2].partition("\n\n")[0], re.MULTILINE)
-        assert len(listed) == 11
+        assert len(listed) == 12
         views = {"latest/site/index.html", "latest/markdown/index.md", "index.html", "最初にお読みください.txt"}
-        assert views < set(listed)
+        optional = {*views, "captures/"}
+        assert optional < set(listed)
         for name in listed:
-            if name not in views:
+            if name not in optional:
                 assert list(blog.root.glob(name.rstrip("/"))), name
 
     def test_jq_is_installed(self) -> None:

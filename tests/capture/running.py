@@ -13,7 +13,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from exporter.archive.layout import Layout
 from exporter.capture.events import CaptureEvent
-from exporter.capture.outcome import CaptureOutcome, CaptureSettings
+from exporter.capture.outcome import CaptureOutcome, CaptureSettings, EntryAddress
 from exporter.capture.run import CaptureRun
 from exporter.clock import SystemClock
 from exporter.http.engine import Engine
@@ -71,6 +71,7 @@ async def capture(
     root: Path,
     origin: str,
     permalinks: Callable[[], list[str]] = list,
+    doubtful: Callable[[], list[str]] = list,
     *,
     see: Callable[[CaptureEvent, CaptureRun], None] = lambda _, __: None,
     **settings: Any,
@@ -79,7 +80,11 @@ async def capture(
     options = {"concurrency": 4, "policy": QUICK, **settings}
     async with Engine() as engine:
         how = CaptureSettings("blog.example", f"{origin}/", **options)
-        run = CaptureRun(root, engine, how, SystemClock(), permalinks)
+
+        def entries() -> list[EntryAddress]:
+            return [*map(EntryAddress, permalinks()), *(EntryAddress(url, is_public=False) for url in doubtful())]
+
+        run = CaptureRun(root, engine, how, SystemClock(), entries)
         async for event in run.events():
             see(event, run)
         return run.outcome

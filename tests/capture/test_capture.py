@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import subprocess
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -236,7 +238,7 @@ def test_a_busy_server_is_obeyed(tmp_path: Path) -> None:
 
 def test_robots_are_obeyed_unless_the_blog_is_yours(tmp_path: Path) -> None:
     rules = Reply(200, b"User-agent: *\nDisallow: /secret\n", (("Content-Type", "text/plain"),))
-    pages = {"/": html('<a href="/secret">x</a>'), "/secret": html("x"), "/robots.txt": rules}
+    pages: dict[str, Any] = {"/": html('<a href="/secret">x</a>'), "/secret": html("x"), "/robots.txt": rules}
     site = Site({**pages})
     outcome = captured(site, tmp_path / "a")
     assert "/secret" not in site.asked
@@ -288,11 +290,39 @@ def test_permalinks_are_asked_whatever_their_form(tmp_path: Path) -> None:
     assert {"/login/", "/?s=1"} <= set(site.asked)
 
 
+def test_an_entry_that_may_be_private_leaves_no_trace_unless_it_is_shown(tmp_path: Path) -> None:
+    site = Site(
+        {
+            "/": html('<a href="/linked">x</a>'),
+            "/linked": html("linked"),
+            "/shown": html("shown"),
+            "/hidden-title": Reply(403, b"no", HTML),
+            "/login-first": moved("/login"),
+        }
+    )
+    paths = ("/linked", "/shown", "/hidden-title", "/login-first", "/draft-title")
+
+    async def run() -> CaptureOutcome:
+        async with site.serving() as origin:
+            return await capture(tmp_path, origin, doubtful=lambda: [origin + path for path in paths])
+
+    outcome = asyncio.run(run())
+    assert outcome.exit_code == 0
+    assert all(site.asked[path] == 1 for path in paths)
+    found = {url.removeprefix(site.server.origin) for url in answers(tmp_path / "captures")}
+    assert {"/linked", "/shown"} <= found
+    for path in (tmp_path / "captures").rglob("*"):
+        data = (
+            b"" if path.is_dir() else gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        )
+        assert not any(secret in data for secret in (b"hidden-title", b"draft-title", b"login-first")), path
+
+
 def test_the_limit_of_pages_is_named(tmp_path: Path) -> None:
     links = "".join(f'<a href="/{n}">{n}</a>' for n in range(50))
-    site = Site({"/": html(links + '<img src="/i.png">')} | {f"/{n}": html(str(n)) for n in range(50)})
+    site = Site({"/": html(links + '<img src="/i.png">'), **{f"/{n}": html(str(n)) for n in range(50)}})
     site.pages["/i.png"] = Reply(200, b"png", PNG)
-    outcome = captured(site, tmp_path, max_pages=10)
+    outcome = captured(site, tmp_path, most_pages=10)
     assert outcome.exit_code == 3
     assert "--max-pages" in outcome.problems[0]["reason"]
     assert sum(path.strip("/").isdigit() for path in site.asked) <= 10

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.cli.contact import keep_setting
+from exporter.cli.user_settings import keep_setting
 from exporter.errors import UsageError
 from exporter.http.user_agent import USER_AGENT, contact_addresses, user_agent_of
 from exporter.settings import resolve

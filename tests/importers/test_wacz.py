@@ -27,7 +27,7 @@ from exporter.archive.captures import captures
 from tests.importers.conftest import Tool
 from tests.site.building import demo_archive
 from tests.support.captured import captured
-from tests.support.captured_demo import CapturedDemo, demo_as_it_is_now
+from tests.support.captured_demo import ENTRY_PATH, CapturedDemo, capture_by_program, demo_as_it_is_now
 
 Line = tuple[str, str, dict[str, str]]
 
@@ -40,7 +40,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CapturedDemo]:
     with blog.serving_in_thread() as origin:
         captured(root, origin, leave={"/Entry/90/"}, most_bytes=200_000)
         blog.edit(4, title="夕方の海")
-        captured(root, origin, leave={"/Entry/90/"})
+        blog.missing.add("/Entry/90/")
+        capture_by_program(root, origin, ENTRY_PATH)
         yield CapturedDemo(root, blog, origin)
 
 

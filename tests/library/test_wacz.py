@@ -259,3 +259,15 @@ class TestKeys:
     def test_a_key_with_a_passphrase(self, made: CapturedDemo, tmp_path: Path) -> None:
         key = ec.generate_private_key(ec.SECP384R1())
         self.refused(made, key_file(tmp_path / "key.pem", key, BestAvailableEncryption(b"word")), "passphrase")
+
+
+def test_many_captures_are_merged_with_few_files_open(
+    copied: CapturedDemo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with copied.blog.server.serving_in_thread() as origin:
+        for number in (7, 8, 9):
+            captured(copied.root, origin, now=SECOND.replace(day=number))
+    copied.export(tmp_path / "at-once.wacz")
+    monkeypatch.setattr("exporter.warc.wacz.MAX_MERGED", 2)
+    copied.export(tmp_path / "in-turns.wacz")
+    assert (tmp_path / "at-once.wacz").read_bytes() == (tmp_path / "in-turns.wacz").read_bytes()

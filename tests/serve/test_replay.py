@@ -359,6 +359,19 @@ class TestHostileRecords:
             assert replay.get("/c", "style").headers["Content-Type"] == "text/css; charset=utf-8"
             assert replay.get("/c").headers["Content-Type"] == "text/plain"
 
+    def test_xml_is_text_or_a_picture(self, root: Path, pages: Pages) -> None:
+        style = "<?xml version='1.0'?><?xml-stylesheet href='/x.xsl' type='text/xsl'?>"
+        pages.page("/feed", f"{style}<rss>あ</rss>", ("Content-Type", "application/rss+xml; charset=utf-8"))
+        picture = f"{style}<svg xmlns='http://www.w3.org/2000/svg'><a href='/y'>あ</a><script>1</script></svg>"
+        pages.page("/p.svg", picture, ("Content-Type", "image/svg+xml"))
+        captured(root, pages, ["/feed", "/p.svg"], moment=FIRST)
+        with replaying(root, pages) as replay:
+            assert replay.get("/feed").headers["Content-Type"] == "text/plain; charset=utf-8"
+            answer = replay.get("/p.svg")
+            assert answer.headers["Content-Type"] == "image/svg+xml; charset=utf-8"
+            assert "xml-stylesheet" not in answer.text
+            assert f'<a href="{replay.place("/y")}">あ</a><script></script>' in answer.text
+
 
 class TestThePageAround:
     def test_it_shows_the_date_other_dates_and_the_way_back(self, root: Path, pages: Pages) -> None:

@@ -39,7 +39,8 @@ def box_font(family: str = "Shio Box") -> bytes:
 
 
 def _checksum(data: bytes) -> int:
-    return sum(struct.unpack(f">{len(data) // 4}I", data)) & 0xFFFFFFFF
+    words: tuple[int, ...] = struct.unpack(f">{len(data) // 4}I", data)
+    return sum(words) & 0xFFFFFFFF
 
 
 def _box(left: int, low: int, right: int, high: int) -> bytes:

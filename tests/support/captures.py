@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from html import unescape
@@ -53,7 +54,9 @@ def captured(
     folder = root / ".work" / "capture" / f"{number}"
     folder.mkdir(parents=True)
     started = moment or datetime.now(UTC)
-    lines, pages = asyncio.run(_recorded(folder, addresses, moment))
+    # In a thread of its own, because a browser's driver keeps an event loop running in the caller's.
+    with ThreadPoolExecutor(1) as thread:
+        lines, pages = thread.submit(lambda: asyncio.run(_recorded(folder, addresses, moment))).result()
     (folder / INDEX).write_bytes(b"".join(line.encode() for line in sorted_lines(lines)))
     (folder / PAGES).write_bytes(b"".join(lossless_json.dumps(page) + b"\n" for page in pages))
     info = CaptureInfo(

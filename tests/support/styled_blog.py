@@ -34,7 +34,7 @@ TITLE = "潮だまり日記"
 PAGE_POSTS = 10
 FIRST_MADE_ID = 1_001
 _OLD_PLACE = re.compile(
-    r"https://(?:files|emoji|pictures|shiodamari\.blog)\.example\.jp(?=/)|https://video\.example\.com(?=/(?:sound|toudai100))"
+    r"(?:https?:)?//(?:files|emoji|pictures|shiodamari\.blog)\.example\.jp(?=/)|https://video\.example\.com(?=/(?:sound|toudai100))"
 )
 _PICTURE_SOURCE = re.compile(r'(<img\b[^>]*?)\bsrc="([^"]*)"([^>]*)>', re.IGNORECASE)
 _PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
@@ -88,6 +88,7 @@ class StyledBlog:
         validators: whether answers have ``ETag`` and ``Last-Modified``, and unchanged ones are answered with 304.
         counter: whether each page shows how many requests came before, as visitor counters do.
         mixed: whether framing and coding of an answer vary with its address.
+        mix: the ways in which they vary.
         ways: how the answers of single paths are sent.
         missing: paths that are answered with 404.
         server: sends the answers, counts the requests and records the exchanges.
@@ -100,6 +101,7 @@ class StyledBlog:
     validators: bool = True
     counter: bool = False
     mixed: bool = False
+    mix: tuple[Way, ...] = MIXED
     ways: dict[str, Way] = field(default_factory=dict)
     missing: set[str] = field(default_factory=set)
 
@@ -162,7 +164,7 @@ class StyledBlog:
     def _way(self, asked: Asked, reply: Reply) -> Way:
         if asked.path in self.ways:
             return self.ways[asked.path]
-        return MIXED[crc32(asked.path.encode()) % len(MIXED)] if self.mixed else PLAIN
+        return self.mix[crc32(asked.path.encode()) % len(self.mix)] if self.mixed else PLAIN
 
     def _found(self, path: str, query: str) -> tuple[bytes, str] | Reply | None:
         whole = f"{path}?{query}" if query else path

@@ -37,16 +37,22 @@ class Tap:
     lines: Callable[[bytes], bytes] = lambda _: b""
     heard: list[Heard] = field(default_factory=list)
     url: str = ""
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Tap]:
         """Accept connections inside the block."""
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+
+        def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            self._tasks.append(asyncio.create_task(self._serve(reader, writer)))
+
+        server = await asyncio.start_server(accepted, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         try:
             yield self
         finally:
             server.close()
+            await asyncio.gather(*self._tasks)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         parts = urlsplit(self.target)
@@ -74,5 +80,11 @@ class Tap:
                 writer.write(data)
             writer.close()
 
-        with contextlib.suppress(OSError):
-            await asyncio.gather(up(), down())
+        try:
+            with contextlib.suppress(OSError):
+                await asyncio.gather(up(), down())
+        finally:
+            for each in (writer, above):
+                each.close()
+                with contextlib.suppress(OSError):
+                    await each.wait_closed()

@@ -175,6 +175,11 @@ def test_a_cookie_or_a_signature_that_the_answer_repeats_is_replaced() -> None:
     assert answer_of(kept).endswith(b"sid ********** and ********** and **************")
 
 
+def test_hostile_numbers_are_searched() -> None:
+    answer = with_length(b"&#" + b"1" * 5000 + b"; &#x" + b"f" * 5000 + b"; \\u00zz %zz")
+    assert answer_of(clean(answer)) == answer
+
+
 def test_an_answer_without_a_head_is_no_exchange() -> None:
     assert redacted(exchange(b"HTTP/1.1 200 OK\r\nContent-"), REMOVAL) is None
 
