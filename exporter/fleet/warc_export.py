@@ -34,7 +34,7 @@ from exporter.fleet.pool import WorkerPool
 from exporter.fleet.public_posts import public_posts
 from exporter.fleet.work import ArchiveResult, Done, JobOptions, work_over
 from exporter.warc.cdxj import CaptureIndex, IndexLine
-from exporter.warc.wacz import NO_CUTS, Collection, Cuts
+from exporter.warc.wacz import NO_CUTS, CaptureCollection, Cuts
 
 REPORT: Final = "fleet-warc.json"
 _PARTS: Final = ".parts"
@@ -161,7 +161,7 @@ def export_archive(archive: Archive, options: WarcExportOptions) -> Done:
     with TemporaryDirectory() if options.dry_run else _work_folder(part) as work:
         made = _ArchiveExport(archive.info.blog_id, options, SortedLines(Path(work)))
         withheld = _withheld(archive, options.job, chosen)
-        collection = Collection(chosen, withheld)
+        collection = CaptureCollection(chosen, withheld)
         for capture in chosen:
             with atomic.translated(capture.folder):
                 made.add(capture, collection)
@@ -211,7 +211,7 @@ class _ArchiveExport:
         self.counts = {"segments": 0, "records": 0, "bytes": 0}
         self.is_new = False
 
-    def add(self, capture: Capture, collection: Collection) -> None:
+    def add(self, capture: Capture, collection: CaptureCollection) -> None:
         """Export a capture."""
         names, sums = _named_apart(self._blog_id, capture), stated_sums(capture)
         if file_sha256(capture.index) != sums.get(INDEX):
