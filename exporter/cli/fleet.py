@@ -96,7 +96,7 @@ def _run_options(command: Command, at_once: int) -> Command:
             click.option(
                 "--at-once",
                 type=click.IntRange(1, 10_000),
-                default=100,
+                default=at_once,
                 help=message("Most blogs under way at a time."),
             ),
             click.option(
