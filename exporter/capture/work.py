@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter import __version__, lossless_json
 from exporter.archive import atomic
-from exporter.archive.captures import INDEX, PAGES, Capture, CaptureInfo, captures, seal_capture
+from exporter.archive.captures import INDEX, PAGES, Capture, CaptureInfo, captures, next_capture, seal_capture
 from exporter.archive.safe_files import inner
 from exporter.capture.frontier import Frontier
 from exporter.capture.recording import CaptureRecorder
@@ -145,9 +145,8 @@ class CaptureWork:
             with atomic.translated(folder):
                 atomic.write_lines(folder / INDEX, self.frontier.lines())
                 atomic.write_lines(folder / PAGES, map(_page_line, self.frontier.pages()))
-            existing = captures(layout)
             info = CaptureInfo(
-                capture=existing[-1].number + 1 if existing else 1,
+                capture=next_capture(layout),
                 kind="pages",
                 blog_id=settings.blog_id,
                 started_at=self.started_at,

@@ -19,7 +19,7 @@ from exporter.http.address_guard import AddressGuard
 from exporter.http.engine import Engine
 from exporter.http.retry import RetryPolicy
 from exporter.http.wire import WireExchange
-from exporter.warc.cdxj import REVISIT, IndexLine, sorted_lines
+from exporter.warc.cdxj import REVISIT, IndexLine
 from exporter.warc.http_message import Payload, decoded
 from exporter.warc.records import EarlierRecord, facts_of, warc_date
 from exporter.warc.segments import SegmentWriter
@@ -94,7 +94,7 @@ async def capture_blog(
                 bodies.clear()
         names = segments.names()
     assert names
-    (folder / INDEX).write_bytes(b"".join(line.encode() for line in sorted_lines(lines)))
+    (folder / INDEX).write_bytes(b"".join(sorted(line.encode() for line in lines)))
     (folder / PAGES).write_bytes(b"".join(pages))
     info = CaptureInfo(
         number, "pages", "shiodamari.blog.example.jp", warc_date(started), warc_date(now or datetime.now(UTC)),

@@ -20,7 +20,7 @@ from exporter.http.address_guard import AddressGuard
 from exporter.http.engine import Engine
 from exporter.http.retry import RetryPolicy
 from exporter.http.wire import WireExchange
-from exporter.warc.cdxj import IndexLine, sorted_lines
+from exporter.warc.cdxj import IndexLine
 from exporter.warc.records import EarlierRecord, facts_of, warc_date
 from exporter.warc.segments import SegmentWriter
 
@@ -57,7 +57,7 @@ def captured(
     # In a thread of its own, because a browser's driver keeps an event loop running in the caller's.
     with ThreadPoolExecutor(1) as thread:
         lines, pages = thread.submit(lambda: asyncio.run(_recorded(folder, addresses, moment))).result()
-    (folder / INDEX).write_bytes(b"".join(line.encode() for line in sorted_lines(lines)))
+    (folder / INDEX).write_bytes(b"".join(sorted(line.encode() for line in lines)))
     (folder / PAGES).write_bytes(b"".join(lossless_json.dumps(page) + b"\n" for page in pages))
     info = CaptureInfo(
         number, "pages", blog_id, started.isoformat(timespec="seconds").replace("+00:00", "Z"),
