@@ -222,7 +222,10 @@ def seal_capture(layout: Layout, folder: Path, info: CaptureInfo) -> Capture:
     with atomic.translated(layout.captures):
         atomic.make_folder(layout.captures)
         del info.problems[_MOST_PROBLEMS:]
-        names = sorted(path.name for path in folder.iterdir() if path.name not in {INFO, SUMS})
+        for path in folder.iterdir():
+            if path.name in {INFO, SUMS} or path.name.startswith("."):
+                path.unlink()  # left by a run that was killed while it sealed the folder
+        names = sorted(path.name for path in folder.iterdir())
         for found, warc in ((info.segments, True), (info.files, False)):
             found[:] = [
                 {"name": name, "bytes": (folder / name).stat().st_size, "sha256": file_sha256(folder / name)}

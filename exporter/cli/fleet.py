@@ -6,6 +6,7 @@ import contextlib
 import os
 import time
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,8 @@ A list is text (BLOG_ID NAME=VALUE ...), .csv (a header with blog_id) or .toml (
 )
 _EXPORT = message("Write every archive below DIR as FORMAT, each into a separate folder: OUT/ab/BLOG_ID.")
 _NOTE_SECONDS = 2.0
+_CAPTURES_AT_ONCE = 20
+"""Each capture has a dozen open files and connections, and most systems permit a process 1,024."""
 
 
 class _Group(HelpedGroup):
@@ -82,8 +85,8 @@ for _each in (catalogue, index, outlinks, search, site, verify, rebuild):
     command.add_command(_each)
 
 
-def _run_options(command: Command) -> Command:
-    """Add the options of all runs over a list."""
+def _run_options(command: Command, at_once: int) -> Command:
+    """Add the options of all runs over a list; ``at_once`` is the usual number of blogs under way."""
     for option in reversed(
         (
             click.argument("blogs", metavar="LIST", type=PATH),
@@ -93,7 +96,7 @@ def _run_options(command: Command) -> Command:
             click.option(
                 "--at-once",
                 type=click.IntRange(1, 10_000),
-                default=100,
+                default=at_once,
                 help=message("Most blogs under way at a time."),
             ),
             click.option(
@@ -124,7 +127,7 @@ def _run_options(command: Command) -> Command:
 
 
 @command.command("run", help=message("Save every due blog of LIST, each into its own archive below DIR."))
-@_run_options
+@partial(_run_options, at_once=100)
 @setting_options(
     "base_url", "profile", "concurrency", "rate", "retries", "give_up_after", "refresh", "max_age", "token_file",
     "account", "timezone", "assets", "file_url", "entry_url", "max_asset_size", "archive_fallback",
@@ -147,7 +150,7 @@ def run(**given: Any) -> int:
         "have a ledger of their own, so both commands can use the same list and folder."
     ),
 )
-@_run_options
+@partial(_run_options, at_once=_CAPTURES_AT_ONCE)
 @setting_options(
     "base_url", "profile", "service", "home_url", "user_agent", "operator", "concurrency", "rate", "retries",
     "give_up_after", "page_rules", "obey_robots", "entry_url", "timezone", "max_asset_size", "skip_asset_hosts",

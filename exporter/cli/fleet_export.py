@@ -17,6 +17,7 @@ from exporter.errors import UsageError
 from exporter.export.formats import NAMED
 from exporter.library.export import format_named
 from exporter.message import message
+from exporter.service.registry import FLAG_SETTINGS
 from exporter.settings import option_name, read_config, resolve
 
 _EPILOG = message(
@@ -32,7 +33,7 @@ Examples:
 WARC: Final = "warc"
 _OF_WARC: Final = frozenset(
     {"form", "root", "target", "with_api", "copy", "dry_run", "config", "report", "workers", "engine", "scheduler"}
-    | {"as_json", "quiet", "verbose", "lang"}
+    | {"as_json", "quiet", "verbose", "lang", "timezone", *FLAG_SETTINGS}
 )
 """The parameters that have an effect on captures."""
 
@@ -45,7 +46,8 @@ _OF_WARC: Final = frozenset(
         "OUT holds only public entries; other entries go into OUT.NOT-PUBLIC, if --only asks for them. Exports with "
         "the same options are skipped if their archives are unchanged. Options, variables and the settings file say "
         "which entries are public; answers kept by `export` belong to single blogs and do not count.\n\n"
-        "The format warc puts the WARC files of all captures into OUT, with one index for all of them."
+        "The format warc puts the WARC files of all captures into OUT, with one index for all of them and without "
+        "pages of entries that are not public now."
     ),
 )
 @click.argument("form", metavar="FORMAT")
@@ -59,7 +61,7 @@ _OF_WARC: Final = frozenset(
 def command(*, work: FleetWork, form: str, root: Path, target: Path, with_api: bool, copy: bool, **given: Any) -> int:
     """Run ``fleet export``."""
     if form == WARC:
-        return _captures(work, root, target, with_api=with_api, copy=copy, dry_run=given["dry_run"])
+        return _captures(work, root, target, given, with_api=with_api, copy=copy)
     for option, is_given in (("--with-api", with_api), ("--copy", copy)):
         if is_given:
             raise UsageError(
@@ -104,12 +106,13 @@ def command(*, work: FleetWork, form: str, root: Path, target: Path, with_api: b
     return work.run(root, "export", export, options, format=form, **folders)
 
 
-def _captures(work: FleetWork, root: Path, target: Path, *, with_api: bool, copy: bool, dry_run: bool) -> int:
+def _captures(work: FleetWork, root: Path, target: Path, given: dict[str, Any], *, with_api: bool, copy: bool) -> int:
     """Export the captures of all archives."""
     from contextlib import closing
 
     from exporter.archive.fleet_folder import folders_in, require_fleet
     from exporter.fleet.warc_export import WarcExportOptions, export_captures
+    from exporter.fleet.work import JobOptions
 
     context = click.get_current_context()
     for name in context.params:
@@ -117,7 +120,8 @@ def _captures(work: FleetWork, root: Path, target: Path, *, with_api: bool, copy
             work.out.warn("{option} has no effect on {form}.", option=option_name(name), form=WARC)
     settings_of(work.out, work.config)
     require_fleet(root)
-    options = WarcExportOptions(target.absolute(), api=with_api, copy=copy, dry_run=dry_run)
+    job = JobOptions(given_settings(given), work.config)
+    options = WarcExportOptions(job, target.absolute(), with_api, copy, given["dry_run"])
     with closing(export_captures(root, options, work.pool)) as results:
         about = {"format": WARC, "public": str(target.absolute()), "private": None}
         return work.print_results(str(root.absolute()), "export", results, folders_in(root), **about)

@@ -10,7 +10,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,29 +20,26 @@ from exporter.archive.archive import Archive
 from exporter.archive.captures import captures
 from exporter.archive.fleet_folder import archive_named
 from exporter.errors import BadBody, BodyTooLarge
-from exporter.export.own_links import infer_entry_url
-from exporter.export.posts import Visibility
+from exporter.export.wacz import PostAddresses
 from exporter.fleet.line_sort import SortedLines
 from exporter.fleet.pool import WorkerPool
+from exporter.fleet.public_posts import public_posts
 from exporter.fleet.work import ArchiveResult, Done, JobOptions, work_over
 from exporter.html.embedded import embedded
-from exporter.html.links import AddressPattern, host_of
+from exporter.html.links import host_of
 from exporter.html.page_references import page_references, sheet_references
 from exporter.html.web_address import parsed, web_address
 from exporter.http.address_guard import states_private
-from exporter.library.export import read_at, require_declared
 from exporter.model.kinds import Kind
-from exporter.model.publication import PostStatus
 from exporter.model.records import Post
 from exporter.service.public_site.text import decode_page
-from exporter.service.registry import service_of
-from exporter.settings import Settings
-from exporter.warc.cdxj import REVISIT, CaptureIndex, IndexLine, surt
+from exporter.warc.cdxj import REVISIT, CaptureIndex, IndexLine
 from exporter.warc.http_message import decoded
 from exporter.warc.lookup import CapturedRecord, CaptureLookup
 
 _LINES: Final = "lines"
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
+_GOOD: Final = range(200, 300)
 _READ: Final = _HTML | {"text/css", REVISIT}
 _MAX_CONTENT_BYTES: Final = 32 * 1024 * 1024
 
@@ -137,13 +134,12 @@ class _Blog:
     def __init__(self, archive: Archive, options: OutlinkOptions) -> None:
         self._archive = archive
         self._options = options
-        self._settings: Settings = options.job.resolved(archive)
         self._scopes = tuple(scope for capture in captures(archive.layout) for scope in capture.info().scope)
         self._hosts: dict[str, bool] = {}
         self._in_entries: Counter[str] = Counter()
         self._in_pages: Counter[str] = Counter()
         self._hidden: set[str] = set()
-        self._hidden_pages: set[str] = set()
+        self._places: PostAddresses | None = None
 
     def counts(self) -> Iterator[tuple[str, int]]:
         """Yield each address with its count."""
@@ -157,25 +153,17 @@ class _Blog:
         Raises:
             UsageError: nothing says which entries are public.
         """
-        archive, settings = self._archive, self._settings
-        service = service_of(settings, archive.info.service)
-        declared = service.declared(settings, all_as_draft=False)
-        require_declared(service, declared)
-        version = archive.resolve()
-        visibility = Visibility(declared, read_at(archive, version), service)
-        with closing(archive.state(version)) as state:
-            patterns = [] if settings.entry_url is None else [AddressPattern(settings.entry_url, "entry_url")]
-            inferred = None if patterns else infer_entry_url(service, state)
-            patterns += [] if inferred is None else [inferred.pattern]
-            for entry_id, raw in state.scan(Kind.ENTRIES):
-                post = replace(service.post(raw, state.load(Kind.ENTRY_LIST, entry_id)), id=entry_id)
-                named = set(self._named_by(post))
-                if visibility.entry(post).status is PostStatus.PUBLISH:
+        with public_posts(self._archive, self._options.job) as found:
+            self._places = found.addresses()
+            service = found.posts.options.service
+            for entry_id, raw in found.state.scan(Kind.ENTRIES):
+                named = set(self._named_by(service.post(raw)))
+                if entry_id in found.posts:
                     self._in_entries.update(named)
-                    continue
-                self._hidden |= named
-                places = [post.permalink, *(pattern.fill(post.raw) for pattern in patterns)]
-                self._hidden_pages.update(surt(place) for place in places if place)
+                else:
+                    self._hidden |= named
+            for removed in found.removed():
+                self._hidden.update(self._named_by(service.post(removed)))
 
     def _named_by(self, post: Post) -> Iterator[str]:
         base = parsed(post.permalink) or parsed(f"https://{self._archive.info.blog_id}/")
@@ -195,9 +183,9 @@ class _Blog:
         with TemporaryDirectory() as folder:
             for record in newest_records(self._archive, Path(folder)):
                 line = record.line
-                if not 200 <= line.status < 300 or line.mime not in _READ or line.key in self._hidden_pages:
-                    continue
-                self._in_pages.update(filter(self._is_outside, _named_in(lookup, record)))
+                is_hidden = self._places is not None and self._places.is_hidden(line.url, line.key)
+                if line.status in _GOOD and line.mime in _READ and not is_hidden:
+                    self._in_pages.update(filter(self._is_outside, _named_in(lookup, record)))
 
     def _is_outside(self, url: str) -> bool:
         """Return whether an address is on the public web and in no blog of the fleet."""

@@ -1,8 +1,9 @@
 """The captures of a whole fleet in one folder: all WARC files, one sorted index, and one list of hashes.
 
 A worker checks the WARC files of an archive against their hashes and puts them into the folder, as hard links where the
-file system can. It also writes the archive's part of the index; the main process merges these parts. Nothing holds all
-names or lines in memory.
+file system can. A file with a page of an entry that is not public now is copied without the page's records. The worker
+also writes the archive's part of the index; the main process merges these parts. Nothing holds all names or lines in
+memory.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Generator
-from contextlib import closing, suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from exporter import __version__, lossless_json
@@ -26,10 +28,13 @@ from exporter.archive.layout import SUMS
 from exporter.archive.reader import require_outside_archives
 from exporter.archive.safe_files import InnerPath, inner
 from exporter.errors import ArchiveDamaged, UsageError
+from exporter.export.wacz import PAGES, find_pages
 from exporter.fleet.line_sort import SortedLines
 from exporter.fleet.pool import WorkerPool
-from exporter.fleet.work import ArchiveResult, Done, work_over
-from exporter.warc.cdxj import CaptureIndex
+from exporter.fleet.public_posts import public_posts
+from exporter.fleet.work import ArchiveResult, Done, JobOptions, work_over
+from exporter.warc.cdxj import CaptureIndex, IndexLine
+from exporter.warc.wacz import NO_CUTS, CaptureCollection, Cuts
 
 REPORT: Final = "fleet-warc.json"
 _PARTS: Final = ".parts"
@@ -43,12 +48,14 @@ class WarcExportOptions:
     """How captures are exported.
 
     Attributes:
+        job: the settings, which say which entries are public.
         target: the folder.
         api: also the exchanges of backups with an API.
         copy: never make hard links.
         dry_run: write nothing.
     """
 
+    job: JobOptions
     target: Path
     api: bool = False
     copy: bool = False
@@ -145,75 +152,101 @@ def export_archive(archive: Archive, options: WarcExportOptions) -> Done:
     """Check the WARC files of an archive, put them into the target, and write its part of the index.
 
     Raises:
-        ArchiveDamaged: a file or an index has another hash than its capture states. Nothing of the archive is listed.
+        UsageError: nothing says which entries are public.
+        ArchiveDamaged: a file or an index has another hash than its capture states. Nothing of the archive is listed
+            then.
     """
     chosen = [each for each in captures(archive.layout) if _is_chosen(each, options)]
     part = _part(options.target, archive.info.blog_id)
+    with TemporaryDirectory() if options.dry_run else _work_folder(part) as work:
+        made = _ArchiveExport(archive.info.blog_id, options, SortedLines(Path(work)))
+        withheld = _withheld(archive, options.job, chosen)
+        collection = CaptureCollection(chosen, withheld)
+        for capture in chosen:
+            with atomic.translated(capture.folder):
+                made.add(capture, collection)
+        if made.rows and not options.dry_run:
+            with atomic.translated(part):
+                part.unlink(missing_ok=True)
+                with part.open("wb") as file:
+                    file.writelines(made.lines)
+    facts = {"captures": len(chosen), "withheld_records": len(withheld), **made.counts}
+    return Done(made.is_new, {**facts, _ROWS: made.rows})
+
+
+@contextmanager
+def _work_folder(part: Path) -> Iterator[str]:
     work = part.with_name(f"{part.name}.work")
-    rows: list[str] = []
-    facts = {"captures": len(chosen), "segments": 0, "records": 0, "bytes": 0}
-    made = False
-    if not options.dry_run:
-        with atomic.translated(work):
-            atomic.remove_folder(inner(work))
-            atomic.make_folder(work)
-    lines = SortedLines(work)
-    for capture in chosen:
-        with atomic.translated(capture.folder):
-            made |= _export_capture(archive.info.blog_id, capture, options, lines, rows, facts)
-    if rows and not options.dry_run:
-        with atomic.translated(part):
-            part.unlink(missing_ok=True)
-            with part.open("wb") as file:
-                file.writelines(lines)
-    if not options.dry_run:
-        with atomic.translated(work):
-            atomic.remove_folder(inner(work))
-    return Done(made, {**facts, _ROWS: rows})
+    with atomic.translated(work):
+        atomic.remove_folder(inner(work))
+        atomic.make_folder(work)
+        yield str(work)
+        atomic.remove_folder(inner(work))
 
 
-def _export_capture(
-    blog_id: str,
-    capture: Capture,
-    options: WarcExportOptions,
-    lines: SortedLines,
-    rows: list[str],
-    facts: dict[str, int],
-) -> bool:
-    """Export one capture; return whether a file of it is new.
+def _withheld(archive: Archive, job: JobOptions, chosen: Sequence[Capture]) -> frozenset[IndexLine]:
+    """Return the records of pages of entries that are not public now, as an export of the archive leaves them out."""
+    pages = [each for each in chosen if each.info().kind == PAGES]
+    if not pages or archive.newest() is None:
+        return frozenset()
+    with public_posts(archive, job) as found:
+        return find_pages(pages, found.addresses()).withheld
 
-    Args:
-        blog_id: its blog.
-        capture: the capture.
-        options: the options.
-        lines: receives its index.
-        rows: receives the hashes of its files.
-        facts: receives its counts.
+
+class _ArchiveExport:
+    """The export of one archive.
+
+    Attributes:
+        rows: the hashes of its files.
+        lines: its index.
+        counts: its files, records and bytes.
+        is_new: whether any file is new or has changed.
     """
-    names, sums = _named_apart(blog_id, capture), stated_sums(capture)
-    made = False
-    if file_sha256(capture.index) != sums.get(INDEX):
-        raise _not_as_sealed(capture.index)
-    for segment in capture.segments():
+
+    def __init__(self, blog_id: str, options: WarcExportOptions, lines: SortedLines) -> None:
+        self._blog_id = blog_id
+        self._options = options
+        self.lines = lines
+        self.rows: list[str] = []
+        self.counts = {"segments": 0, "records": 0, "bytes": 0}
+        self.is_new = False
+
+    def add(self, capture: Capture, collection: CaptureCollection) -> None:
+        """Export a capture."""
+        names, sums = _named_apart(self._blog_id, capture), stated_sums(capture)
+        if file_sha256(capture.index) != sums.get(INDEX):
+            raise _not_as_sealed(capture.index)
+        cuts = {name: collection.cuts.get((capture.number, name), NO_CUTS) for name in names}
+        for segment in capture.segments():
+            self._add_segment(segment, sums.get(segment.name, ""), names[segment.name], cuts[segment.name])
+        for line in CaptureIndex(capture.index):
+            if line.filename not in names:
+                raise ArchiveDamaged("{index} names a file that no capture has.", index=capture.index)
+            if line in collection.withheld:
+                continue
+            self.counts["records"] += 1
+            if not self._options.dry_run:
+                offset = cuts[line.filename].moved(line.offset)
+                self.lines.add(replace(line, filename=names[line.filename], offset=offset).encode())
+
+    def _add_segment(self, segment: InnerPath, digest: str, name: str, cuts: Cuts) -> None:
         with segment.open("rb") as file:
-            facts["bytes"] += os.fstat(file.fileno()).st_size
-        facts["segments"] += 1
-        digest = sums.get(segment.name, "")
-        rows.append(_row(names[segment.name], digest))
-        if not options.dry_run:
-            made |= _place(segment, digest, options.target / names[segment.name], copy=options.copy)
-    for line in CaptureIndex(capture.index):
-        if line.filename not in names:
-            raise ArchiveDamaged("{index} names a file that no capture has.", index=capture.index)
-        facts["records"] += 1
-        if not options.dry_run:
-            lines.add(replace(line, filename=names[line.filename]).encode())
-    return made
+            size = os.fstat(file.fileno()).st_size
+        self.counts["segments"] += 1
+        self.counts["bytes"] += size - sum(end - start for start, end in cuts.ranges)
+        if not self._options.dry_run:
+            target = self._options.target / name
+            if cuts.ranges:
+                is_new, digest = _place_cut(segment, digest, target, cuts)
+            else:
+                is_new = _place(segment, digest, target, copy=self._options.copy)
+            self.is_new |= is_new
+        self.rows.append(_row(name, digest))
 
 
 def _is_chosen(capture: Capture, options: WarcExportOptions) -> bool:
     kind = capture.info().kind
-    return kind == "pages" or (options.api and kind == "api")
+    return kind == PAGES or (options.api and kind == "api")
 
 
 def _named_apart(blog_id: str, capture: Capture) -> dict[str, str]:
@@ -226,7 +259,7 @@ def _named_apart(blog_id: str, capture: Capture) -> dict[str, str]:
     found = {}
     for segment in capture.segments():
         name = segment.name
-        if not own.fullmatch(name) or capture.info().kind != "pages":
+        if not own.fullmatch(name) or capture.info().kind != PAGES:
             place = hashlib.sha256(f"{blog_id}/{capture.number}/{name}".encode()).hexdigest()[:16]
             name = f"{name.removesuffix('.warc.gz')}-{place}.warc.gz"
         found[segment.name] = name
@@ -260,6 +293,48 @@ def _place(source: InnerPath, digest: str, target: Path, *, copy: bool) -> bool:
 
 def _not_as_sealed(path: Path) -> ArchiveDamaged:
     return ArchiveDamaged("{path} is not as its capture was sealed. Verify the archive.", path=path)
+
+
+def _place_cut(source: InnerPath, digest: str, target: Path, cuts: Cuts) -> tuple[bool, str]:
+    """Copy a file without some ranges; return whether the copy is new or has changed, and its SHA-256.
+
+    Raises:
+        ArchiveDamaged: the source does not have its hash.
+        NoSpace: the disk is full.
+    """
+    temporary = target.with_name(f".{target.name}.new")
+    with atomic.translated(target):
+        hashed, kept = hashlib.sha256(), hashlib.sha256()
+        with source.open("rb") as file, atomic.open_private(temporary) as made:
+            for start, end, is_cut in _parts_of(cuts):
+                left = end - start if end is not None else -1
+                while left and (piece := file.read(_COPY_BYTES if left < 0 else min(left, _COPY_BYTES))):
+                    left -= len(piece) if left > 0 else 0
+                    hashed.update(piece)
+                    if not is_cut:
+                        kept.update(piece)
+                        made.write(piece)
+            made.flush()
+            os.fsync(made.fileno())
+        if hashed.hexdigest() != digest:
+            temporary.unlink()
+            raise _not_as_sealed(source)
+        found = kept.hexdigest()
+        if target.is_file() and not target.is_symlink() and file_sha256(target) == found:
+            temporary.unlink()
+            return False, found
+        temporary.replace(target)
+    return True, found
+
+
+def _parts_of(cuts: Cuts) -> Iterator[tuple[int, int | None, bool]]:
+    """Yield the begin and end of each part of a file, and whether it is cut; the last part ends with the file."""
+    at = 0
+    for start, end in cuts.ranges:
+        yield at, start, False
+        yield start, end, True
+        at = end
+    yield at, None, False
 
 
 def _is_copy(source: InnerPath, target: Path) -> bool:

@@ -126,7 +126,7 @@ def export_wacz(
             if shown is not None:
                 report.infer(shown.pattern.text, shown.matches)
             posts = Posts(state, chosen, report, newest=newest, holds=FOR_READERS)
-            removed = _removed(reader, state)
+            removed = removed_entries(reader, state)
             package = _Package(reader, posts, kept, find_pages(kept, PostAddresses(posts, removed), _home(kept)))
             if wanted.dry_run:
                 file = measure_file(target.name, lambda out: package.write(out, signer, rendered=wanted.rendered))
@@ -147,7 +147,7 @@ def _home(kept: Sequence[Capture]) -> str:
     return next(iter(kept[-1].info().scope), "")
 
 
-def _removed(reader: Archive, state: State) -> Iterator[Raw]:
+def removed_entries(reader: Archive, state: State) -> Iterator[Raw]:
     """Yield the newest records of entries that a version removed and that the state does not hold."""
     seen: set[str] = set()
     for row in reader.log():

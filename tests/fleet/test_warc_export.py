@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import subprocess
@@ -7,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from warcio.archiveiterator import ArchiveIterator
 
 from exporter import lossless_json
 from exporter.archive.captures import captures
@@ -30,7 +32,7 @@ def fleet(tmp_path: Path) -> Path:
     """Two blogs with captures, one of them with two; the third has entries alone."""
     root = tmp_path / "fleet"
     server = PageServer({f"/{number}.html": f"<p>page {number}</p>" for number in range(4)})
-    build_blog(root, "entries.example.jp", [entry(1)])
+    build_blog(root, "entries.example.jp", [entry(1, period_flg="f")])
     first, second = bare_archive(root, "a.example.jp"), bare_archive(root, "b_c.example.jp")
     with server.running():
         captured(first, server, ["/0.html", "/1.html"], moment=datetime(2026, 1, 1, tzinfo=UTC))
@@ -94,6 +96,36 @@ def test_only_public_pages_unless_the_api_is_asked_for(program: Program, fleet: 
     (capture / "capture.json").write_bytes(lossless_json.dumps({**document, "kind": "something new"}))
     done = program("fleet", "export", "warc", fleet, tmp_path / "new", "--with-api", "--workers", "1", "--json")
     assert done.json["sums"]["segments"] == 2
+
+
+def test_pages_of_entries_that_are_hidden_now_are_left_out(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, out = tmp_path / "fleet", tmp_path / "out"
+    hidden = entry(2, open_flg="2", period_flg="f")
+    built = build_blog(root, "h.example.jp", [entry(1, period_flg="f"), hidden])
+    server = PageServer({f"/{number}.html": f"<p>the text of {number}</p>" * 50 for number in range(4)})
+    server.pages["/again.html"] = server.pages["/2.html"]
+    monkeypatch.setenv("BLOG_EXPORTER_ENTRY_URL", f"{server.origin}/{{entry_id}}.html")
+    with server.running():
+        captured(built.root, server, ["/0.html", "/1.html", "/2.html", "/3.html", "/again.html"])
+    command = ["fleet", "export", "warc", root, out, "--workers", "1", "--json"]
+    undeclared = program(*command)
+    assert (undeclared.code, "Nothing says yet which entries are public" in undeclared.out) == (3, True), undeclared
+    assert not list(out.glob("*.warc.gz"))
+    done = program(*command, "--public-open-flg", "1")
+    assert done.code == 0, done
+    assert (done.json["sums"]["records"], done.json["sums"]["withheld_records"]) == (3, 2)
+    check(out, 1, 3)
+    (segment,) = out.glob("*.warc.gz")
+    with segment.open("rb") as file:
+        found = [(each.rec_type, each.rec_headers["WARC-Target-URI"]) for each in ArchiveIterator(file)]
+    pages = [f"{server.origin}/{number}.html" for number in (0, 1, 3)]
+    assert found == [("warcinfo", None), *((kind, page) for page in pages for kind in ("response", "request"))]
+    assert b"text of 2" not in gzip.decompress(segment.read_bytes())
+    assert program(*command, "--public-open-flg", "1").json["made"] == 0
+    original = next((built.root / "captures" / "000001").glob("*.warc.gz"))
+    assert b"text of 2" in gzip.decompress(original.read_bytes())
 
 
 @pytest.mark.parametrize("copy", [(), ("--copy",)])
