@@ -37,6 +37,7 @@ SUFFIX: Final = ".warc.gz"
 FORMAT: Final = "blog-exporter-capture"
 API: Final = "api"
 """The kind of a capture with the answers of an API."""
+_MOST_PROBLEMS: Final = 5_000
 MAX_NAME_BYTES: Final = 112
 """The longest name of a file in a capture, so that an encrypted copy can hide it in a name of its own."""
 
@@ -211,7 +212,8 @@ def seal_capture(layout: Layout, folder: Path, info: CaptureInfo) -> Capture:
     Args:
         layout: the archive, whose lock the caller holds.
         folder: on the same disk, with the segments, the index and the list of pages.
-        info: its statement; the segments and the parent are added.
+        info: its statement; the segments, the files and the parent are added. It keeps the first 5,000 problems, so
+            that readers accept its size; the line of the run has them all.
 
     Raises:
         NoSpace: the disk is full; the archive is unchanged.
@@ -219,6 +221,7 @@ def seal_capture(layout: Layout, folder: Path, info: CaptureInfo) -> Capture:
     target = Capture(info.capture, layout.captures / version_name(info.capture))
     with atomic.translated(layout.captures):
         atomic.make_folder(layout.captures)
+        del info.problems[_MOST_PROBLEMS:]
         for path in folder.iterdir():
             if path.name in {INFO, SUMS} or path.name.startswith("."):
                 path.unlink()  # left by a run that was killed while it sealed the folder

@@ -30,7 +30,7 @@ FORMAT_MAXIMUM = 1
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
 CAPTURE = "capture.json"
-MAX_CAPTURE_BYTES: Final = 16 << 20
+MAX_CAPTURE_BYTES: Final = 8 << 20
 """The size limit for a ``capture.json``. One that names a thousand addresses has a few hundred kilobytes."""
 _VERSIONS = "versions"
 _CAPTURES = "captures"

@@ -240,8 +240,8 @@ def _capture_lines(found: Mapping[str, Any] | None) -> Iterator[Message]:
     if found["captures"]:
         how = {True: message("complete"), False: message("not complete"), None: message("damaged")}[found["complete"]]
         yield message(
-            "Public pages: {captures}, the newest of {time} ({how})",
-            captures=counted(found["captures"], "capture"),
+            "Captures: {n:,}, the newest of {time} ({how})",
+            n=found["captures"],
             time=found["finished_at"] or "?",
             how=how,
         )

@@ -42,7 +42,7 @@ def test_status_names_the_newest_capture(runs: Runs, archive: Built) -> None:
     )
     done = runs.run("status", archive.root)
     assert done.code == 0, done.err
-    assert "Public pages: 2 captures, the newest of 2026-11-27T10:02:03+09:00 (complete)" in done.out
+    assert "Captures: 2, the newest of 2026-11-27T10:02:03+09:00 (complete)" in done.out
     assert "Last capture: 2026-11-28T10:02:03+09:00 nothing had changed" in done.out
     found = json.loads(runs.run("status", archive.root, "--json").out)["capture"]
     assert found == {

@@ -300,7 +300,7 @@ DOCUMENTS: dict[str, Change] = {
     "a file above": naming("../x", 1),
     "a file of 2^63 bytes": naming("x", 2**63 - 1),
     "a million problems": stating(problems=[{"url": "x", "reason": "y"}] * 1_000_000),
-    "half a million problems": stating(problems=[{"url": "x", "reason": "y"}] * 500_000),
+    "a quarter of a million problems": stating(problems=[{"url": "x", "reason": "y"}] * 250_000),
     "commands for the terminal": stating(kind="\x1b[2J\x07", operator="\x1b]0;x\x07"),
 }
 
