@@ -17,6 +17,7 @@ from exporter.archive.documents import run_lines, runs_sha256
 from exporter.archive.layout import (
     CAPTURE,
     CAPTURE_RUNS,
+    MAX_CAPTURE_BYTES,
     SUMS,
     capture_name,
     captures_in,
@@ -102,7 +103,7 @@ def _gap(first: int, last: int) -> Finding:
 def _description(capture: Capture) -> tuple[str, dict[str, Any], str | None]:
     """Return the hash of a ``capture.json``, its content, and what is wrong with it."""
     try:
-        data = (capture.folder / CAPTURE).read_bytes(MAX_DOCUMENT_BYTES)
+        data = (capture.folder / CAPTURE).read_bytes(MAX_CAPTURE_BYTES)
     except OSError:
         return "", {}, _UNREADABLE
     digest = hashlib.sha256(data).hexdigest()

@@ -16,7 +16,7 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.checks import file_sha256
 from exporter.archive.documents import newest_capture, run_lines, seal
-from exporter.archive.layout import CAPTURE, SUMS, capture_numbers, is_inside, version_name
+from exporter.archive.layout import CAPTURE, MAX_CAPTURE_BYTES, SUMS, capture_numbers, is_inside, version_name
 from exporter.archive.manifest import capture_fault, capture_run_fault, read_sums, write_sums
 from exporter.archive.safe_files import MAX_DOCUMENT_BYTES
 from exporter.errors import ArchiveDamaged
@@ -156,7 +156,7 @@ class Capture:
         """
         path = self.folder / INFO
         try:
-            return CaptureInfo.of(lossless_json.loads(path.read_bytes(MAX_DOCUMENT_BYTES)))
+            return CaptureInfo.of(lossless_json.loads(path.read_bytes(MAX_CAPTURE_BYTES)))
         except OSError as error:
             raise _unreadable(path) from error
         except ValueError as error:
@@ -219,6 +219,9 @@ def seal_capture(layout: Layout, folder: Path, info: CaptureInfo) -> Capture:
     target = Capture(info.capture, layout.captures / version_name(info.capture))
     with atomic.translated(layout.captures):
         atomic.make_folder(layout.captures)
+        for path in folder.iterdir():
+            if path.name in {INFO, SUMS} or path.name.startswith("."):
+                path.unlink()  # left by a run that was killed while it sealed the folder
         names = sorted(path.name for path in folder.iterdir())
         for found, warc in ((info.segments, True), (info.files, False)):
             found[:] = [

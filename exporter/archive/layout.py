@@ -30,6 +30,8 @@ FORMAT_MAXIMUM = 1
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
 CAPTURE = "capture.json"
+MAX_CAPTURE_BYTES: Final = 16 << 20
+"""The size limit for a ``capture.json``. One that names a thousand addresses has a few hundred kilobytes."""
 _VERSIONS = "versions"
 _CAPTURES = "captures"
 _VERSION_NAMES = re.compile(r"(?<=/)(?:[0-9]{6}|[1-9][0-9]{6,9})(?=/)")
@@ -215,7 +217,7 @@ def capture_numbers(layout: Layout) -> list[int]:
 def capture_sha256(layout: Layout, number: int) -> str | None:
     """Return the hash of a capture's ``capture.json`` in hexadecimal; ``None`` if it cannot be read."""
     try:
-        return hashlib.sha256((layout.root / capture_name(number)).read_bytes(MAX_DOCUMENT_BYTES)).hexdigest()
+        return hashlib.sha256((layout.root / capture_name(number)).read_bytes(MAX_CAPTURE_BYTES)).hexdigest()
     except OSError:
         return None
 

@@ -45,10 +45,10 @@ _MAX_HOME_REDIRECTS: Final = 8
 _MAX_PAGE_REDIRECTS: Final = 8
 _MAX_SITEMAPS: Final = 2_000
 _MAX_SEEN: Final = 50_000
-_GONE: Final = frozenset({404, 410})
 _NOT_PUBLIC: Final = frozenset({401, 402, 403, 407, 451})
 _ERROR: Final = 400
-_OK: Final = 200
+_MAX_FAILED_IN_A_ROW: Final = 30
+"""Addresses on the blog's host in a row without an answer. After them it is down, and each further one would wait."""
 _USUAL_SITEMAPS: Final = ("sitemap.xml",)
 
 
@@ -87,7 +87,7 @@ class Crawler:
         self._robots: dict[str, Robots] = {}
         self._seen: set[tuple[str, ReferenceRole, bool]] = set()
         self._news = asyncio.Event()
-        self._active = self._maps = self._pages_asked = 0
+        self._active = self._maps = self._pages_asked = self._failed_in_a_row = 0
 
     async def run(self) -> None:
         """Ask everything; in a dry run only robots.txt, the home page, sitemaps and feeds.
@@ -306,10 +306,10 @@ class Crawler:
             attempts.append(exchange)
 
         try:
-            await self.capturer.fetch(address.url, keep, conditions(address))
-        except TransportError as error:
-            failure = error
-        try:
+            try:
+                await self.capturer.fetch(address.url, keep, conditions(address))
+            except TransportError as error:
+                failure = error
             self._settle(address, attempts, failure)
         except NotStored:
             await self._ask(address._replace(etag=None, modified=None))
@@ -317,7 +317,9 @@ class Crawler:
         finally:
             for exchange in attempts:
                 exchange.close()
-        if address.own and isinstance(failure, HostGivenUp):
+        if address.own:
+            self._failed_in_a_row = 0 if failure is None else self._failed_in_a_row + 1
+        if address.own and (isinstance(failure, HostGivenUp) or self._failed_in_a_row > _MAX_FAILED_IN_A_ROW):
             raise ServiceError(
                 "{home} has stopped answering ({reason}). What was captured is kept; run the capture again later.",
                 home=printable(self.scope.home, 200),

@@ -299,10 +299,12 @@ class Frontier:
         self._ready = {True: deque(), False: deque()}
 
     def ask_failed_again(self) -> None:
-        """Make the failed addresses pending again, because a capture is resumed."""
+        """Make the failed addresses, and seeds with an error, pending again, because a capture is resumed."""
         with self.transaction():
             self._database.execute(
-                "UPDATE address SET state = 1, turn = ? + id, effect = NULL WHERE state = 4", (self._turn,)
+                "UPDATE address SET state = 1, turn = ? + id, effect = NULL"
+                " WHERE state = 4 OR (state = 3 AND origin = 2)",
+                (self._turn,),
             )
         self._turn = self._number("SELECT coalesce(max(turn), 0) FROM address")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter import __version__, lossless_json
 from exporter.archive import atomic
-from exporter.archive.captures import INDEX, PAGES, Capture, CaptureInfo, captures, seal_capture
+from exporter.archive.captures import INDEX, PAGES, Capture, CaptureInfo, captures, next_capture, seal_capture
 from exporter.archive.safe_files import inner
 from exporter.capture.frontier import Frontier
 from exporter.capture.recording import CaptureRecorder
@@ -22,7 +22,7 @@ from exporter.errors import ArchiveDamaged
 from exporter.warc.cdxj import CaptureIndex, IndexLine
 from exporter.warc.lookup import CaptureLookup
 from exporter.warc.reading import read_record
-from exporter.warc.segments import SegmentMark, SegmentWriter
+from exporter.warc.segments import SegmentMark, SegmentWriter, segment_name
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
@@ -79,6 +79,7 @@ class CaptureWork:
         newest = str(existing[-1].number if existing else 0)
         lookup = CaptureLookup(layout)
         resumed = _is_resumable(frontier, settings, now) and frontier.meta("captured") == newest
+        resumed = resumed and (settings.dry_run or _has_segments(frontier, folder / _SEGMENTS))
         if not resumed:
             if (frontier.meta("captured") or "0") != newest:
                 frontier.forget()
@@ -144,9 +145,8 @@ class CaptureWork:
             with atomic.translated(folder):
                 atomic.write_lines(folder / INDEX, self.frontier.lines())
                 atomic.write_lines(folder / PAGES, map(_page_line, self.frontier.pages()))
-            existing = captures(layout)
             info = CaptureInfo(
-                capture=existing[-1].number + 1 if existing else 1,
+                capture=next_capture(layout),
                 kind="pages",
                 blog_id=settings.blog_id,
                 started_at=self.started_at,
@@ -188,13 +188,27 @@ def _is_resumable(frontier: Frontier, settings: CaptureSettings, now: datetime) 
     return -_CLOCK_TOLERANCE <= now - begun <= settings.resume_max_age
 
 
+def _has_segments(frontier: Frontier, folder: Path) -> bool:
+    """Return whether the segments of an interrupted capture exist as far as they were durable."""
+    prefix, mark = frontier.meta("prefix") or "", _synced(frontier)
+    last = folder / segment_name(prefix, mark.segment)
+    whole = (folder / segment_name(prefix, number) for number in range(mark.segment))
+    return all(path.is_file() for path in whole) and (
+        not mark.size or (last.is_file() and last.stat().st_size >= mark.size)
+    )
+
+
+def _synced(frontier: Frontier) -> SegmentMark:
+    text = frontier.meta("synced")
+    return SegmentMark(*json.loads(text)) if text else SegmentMark()
+
+
 def _cut_lost(frontier: Frontier, folder: Path) -> None:
     """Ask the addresses again whose records a power cut took from the segments.
 
     Only records since the last sync can be lost, so only these are read.
     """
-    text = frontier.meta("synced")
-    synced = SegmentMark(*json.loads(text)) if text else SegmentMark()
+    synced = _synced(frontier)
     lost = False
     last: IndexLine | None = None
     unsure: list[IndexLine] = []

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from exporter.archive import atomic
 from exporter.archive.captures import Capture, captures
 from exporter.archive.checks import Finding, FindingCode
-from exporter.archive.layout import CAPTURE, CAPTURE_RUNS, SUMS, capture_sha256, version_name
+from exporter.archive.layout import CAPTURE, CAPTURE_RUNS, MAX_CAPTURE_BYTES, SUMS, capture_sha256, version_name
 from exporter.archive.safe_files import MAX_CACHE_BYTES, MAX_DOCUMENT_BYTES, InnerPath
 from exporter.copies.contents import SecondCopy, capture_part, place_in_capture
 from exporter.copies.store import Store, content_of_file, read_whole
@@ -52,7 +52,7 @@ def parts_here(capture: Capture) -> Parts:
     """
     info = capture.info()
     try:
-        return _parts_of(info, (capture.folder / CAPTURE).read_bytes(MAX_DOCUMENT_BYTES))
+        return _parts_of(info, (capture.folder / CAPTURE).read_bytes(MAX_CAPTURE_BYTES))
     except OSError as error:
         raise ArchiveDamaged("{path} cannot be read. Verify the archive.", path=capture.folder / CAPTURE) from error
 

@@ -25,6 +25,7 @@ from exporter.archive.layout import (
     CAPTURE_RUNS,
     LARGEST_VERSION,
     MANIFEST,
+    MAX_CAPTURE_BYTES,
     SEGMENTS,
     SUMS,
     asset_digest,
@@ -158,7 +159,8 @@ class SecondCopy:
             NoSuchObject: the document does not exist.
             ArchiveDamaged: the document is too large.
         """
-        return read_whole(self.store, name, MAX_CACHE_BYTES if name in {RUNS, CAPTURE_RUNS} else MAX_DOCUMENT_BYTES)
+        limit = MAX_CACHE_BYTES if name in {RUNS, CAPTURE_RUNS} else MAX_DOCUMENT_BYTES
+        return read_whole(self.store, name, MAX_CAPTURE_BYTES if place_in_capture(name)[1] == CAPTURE else limit)
 
     def document_or_nothing(self, name: str) -> bytes:
         """Return the content of a document; empty if it does not exist."""

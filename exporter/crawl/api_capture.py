@@ -63,6 +63,7 @@ class ApiCapture:
         blog_id: the blog.
         base_url: the address of the API.
         started: when the run began.
+        operator: who records the exchanges; may be empty.
         run: the recorded exchanges.
         counts: ``written``, ``revisits`` and ``unchanged`` exchanges.
         left_out: the numbers of exchanges that were left out, by reason.
@@ -75,6 +76,7 @@ class ApiCapture:
     blog_id: str
     base_url: str
     started: datetime
+    operator: str = ""
     run: RunExchanges | None = None
     counts: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -150,6 +152,7 @@ class ApiCapture:
             finished_at=timestamp(now),
             tool=f"blog-exporter {__version__}",
             user_agent=USER_AGENT,
+            operator=self.operator,
             scope=[self.base_url],
             counts={name: self.counts[name] for name in _COUNTS},
             left_out=self._left_out(),
@@ -217,6 +220,7 @@ class ApiCapture:
         left_out = ", ".join(f"{name} {number}" for name, number in self._left_out().items())
         return {
             "software": f"blog-exporter/{__version__}",
+            **({"operator": self.operator} if self.operator else {}),
             "format": "WARC File Format 1.1",
             "conformsTo": _SPECIFICATION,
             "isPartOf": self.blog_id,

@@ -60,6 +60,7 @@ class BackupSettings:
         assets: settings for pictures and files; ``None`` to read none.
         strict_assets: whether files that are gone for good make the backup incomplete.
         declared: what the owner declared about flags, which decides which recorded exchanges are public.
+        operator: who records the exchanges, for ``warcinfo``; may be empty.
     """
 
     blog_id: str
@@ -73,6 +74,7 @@ class BackupSettings:
     assets: AssetSettings | None = None
     strict_assets: bool = False
     declared: Declared = field(default_factory=Declared)
+    operator: str = ""
 
     def purpose(
         self, options: Mapping[str, Any], parent: int | None, parent_sha256: str | None, *, recorded: bool = False

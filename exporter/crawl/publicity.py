@@ -64,9 +64,12 @@ class EntryPublication:
         return self._verdicts[known]
 
     def _judge(self, entry_id: str) -> bool | None:
-        raw, item = (self.records.load(kind, entry_id) for kind in (Kind.ENTRIES, Kind.ENTRY_LIST))
+        records = [(kind, self.records.load(kind, entry_id)) for kind in (Kind.ENTRIES, Kind.ENTRY_LIST)]
+        raw, item = (each for _, each in records)
         if raw is None and (item is None or self.service.post(None, item).audience is None):
             return None
+        if any(self.service.has_private_parts(kind, each) for kind, each in records if each is not None):
+            return False
         post = self.service.post(raw, item)
         return self.service.publication(post, self.declared, self.as_of).status is PostStatus.PUBLISH
 

@@ -50,7 +50,7 @@ class RunRecording:
         if recorder is None or settings.dry_run:
             return
         started = datetime.fromisoformat(timestamp(self.clock.now()))
-        self._capture = ApiCapture(self.layout, settings.blog_id, settings.base_url, started)
+        self._capture = ApiCapture(self.layout, settings.blog_id, settings.base_url, started, settings.operator)
         begun = partial(RunExchanges.begun, self.layout, checkpoint.folder, repr(settings.declared), recorder)
         try:
             exchanges = await finish_in_thread(begun, close=lambda found: found.close())

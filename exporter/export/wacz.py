@@ -121,7 +121,10 @@ def find_pages(captures: Sequence[Capture], addresses: PostAddresses, main: str 
             withheld.add(line)
     digests = {line.digest for line in withheld} - {_EMPTY_DIGEST}
     if digests:
-        withheld.update(line for line in _lines(captures) if line.digest in digests)
+        same = [line for line in _lines(captures) if line.digest in digests]
+        # A server may answer a removed page with its first page, which then holds nothing of the entry.
+        public = {line.digest for line in same if line.key == main_key or addresses.post_at(line.key) is not None}
+        withheld = {line for line in withheld.union(same) if line.digest not in public}
     found.withheld = frozenset(withheld)
     return found
 

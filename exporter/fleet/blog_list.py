@@ -31,7 +31,7 @@ _FORBIDDEN: Final = frozenset("/\\:\0,;=\"'<>|?*#&%")
 _SECRETS: Final = frozenset({"token", "client_secret", "new_home_token"})
 ALLOWED_IN_LISTS: Final = frozenset({
     *SERVICE_SETTINGS, "base_url", "profile", "service", "account", "concurrency", "rate", "retries", "refresh",
-    "max_age", "assets", "max_asset_size", "strict_assets", "file_url", "entry_url", "markdown",
+    "max_age", "assets", "max_asset_size", "strict_assets", "warc", "file_url", "entry_url", "markdown",
     "site", "site_title", "site_lang", "timezone", "closing",
     "home_url", "capture_max_pages", "capture_max_size", "capture_max_time",
 })  # fmt: skip

@@ -1,7 +1,7 @@
-"""Captured pages and style sheets with all addresses changed to those of a replay, where no script runs. Pure.
+"""Change the addresses in captured pages and style sheets to those of a replay without scripts. Pure.
 
-Only the changed attributes and the content of ``style`` and ``script`` differ from the captured bytes: the text, its
-encoding and broken markup stay as they are. The page is read as a tokenizer reads it (HTML Standard, section 13.2.5),
+Only the changed attributes and the content of ``style`` and ``script`` differ from the captured bytes. The text, its
+encoding and broken markup stay the same. The page is read as a tokenizer reads it (HTML Standard, section 13.2.5),
 in linear time. A missed address does no harm: the policy of the replay forbids every request to another place.
 """
 
@@ -98,9 +98,9 @@ class ReplayWriter:
     """Changes the addresses in one captured file.
 
     Args:
-        address: where the file was captured.
-        place: where the replay has an address.
-        encoding: of the page, in which a browser also encodes queries.
+        address: the captured address of the file.
+        place: returns the path of an address in the replay.
+        encoding: the page's encoding; a browser also encodes queries in it.
         raw: whether the texts hold one character for each byte, so that the encoding stays the captured one.
     """
 
@@ -123,7 +123,7 @@ class ReplayWriter:
         return self._limited(self._styled(text))
 
     def page(self, html: str) -> str:
-        """Return a page, or an SVG picture that is a page of its own.
+        """Return a page, or an SVG picture opened alone.
 
         Raises:
             BodyTooLarge: with the changed addresses it is too large.
@@ -293,7 +293,7 @@ class ReplayWriter:
         return added
 
     def _lazy_source(self, values: Attributes) -> str | None:
-        """Return the address of a lazy picture as written, unless the page has the picture also for no scripts."""
+        """Return a lazy picture's address as written, unless ``noscript`` has the same picture."""
         is_lazy = "lazy" in values.get("class", "").lower()
         is_placeholder = self._is_placeholder(values.get("src", ""))
         for each in LAZY:
@@ -333,7 +333,7 @@ class ReplayWriter:
         return self._base
 
     def _without_scripts(self, html: str) -> Iterator[str]:
-        """Yield the addresses of the pictures inside ``noscript``, which this replay shows."""
+        """Yield the picture addresses inside ``noscript``, whose content the replay shows."""
         at = 0
         while (start := _NO_SCRIPT.search(html, at)) is not None:
             end = _NO_SCRIPT_END.search(html, start.end())

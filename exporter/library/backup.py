@@ -195,6 +195,7 @@ def backup(
         assets=None if settings.assets == "none" else assets,
         strict_assets=settings.strict_assets,
         declared=declared or _records_of(archive, service.service, settings).declared(settings),
+        operator=settings.operator or "",
     )
     run = BackupRun(
         archive,

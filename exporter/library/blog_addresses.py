@@ -17,6 +17,7 @@ from exporter.export.own_links import infer_entry_url
 from exporter.html.links import AddressPattern, absolute, host_of
 from exporter.html.web_address import parsed
 from exporter.model.kinds import Kind
+from exporter.model.publication import PostStatus
 from exporter.model.records import Audience, Raw
 from exporter.service.interface import Records
 from exporter.service.public_site.paths import site_paths
@@ -90,12 +91,12 @@ def entry_addresses(archive: Path, settings: Settings) -> Iterator[EntryAddress]
         return
     service = service_of(settings, reader.info.service)
     with contextlib.closing(reader.state()) as state:
-        build = address_builder(state, service, settings)
+        build, declared = address_builder(state, service, settings), service.declared(settings, all_as_draft=False)
         for entry_id, raw in state.scan(Kind.ENTRIES):
             post = service.post(raw)
             if post.private is True or post.audience not in {None, Audience.PUBLIC}:
                 continue
-            is_public = post.private is False or post.audience is Audience.PUBLIC
+            is_public = service.publication(post, declared).status is PostStatus.PUBLISH
             stated = absolute(post.permalink, f"https://{reader.info.blog_id}/") if post.permalink else None
             url = stated or build(entry_id, raw)
             if url is not None:

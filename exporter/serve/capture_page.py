@@ -92,7 +92,7 @@ def style_sheet() -> bytes:
 
 
 def note_page(language: str, problem: str, address: str) -> str:
-    """Return what the frame shows instead of a page: the problem, or that the address was not captured."""
+    """Return the frame's page about a problem, or about an address without a capture."""
     values: dict[str, Any] = {
         "problem": visible(translated(problem, language))[0] if problem else "",
         "address": visible(address[:_MAX_SHOWN_CHARACTERS])[0],

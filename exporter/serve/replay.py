@@ -1,7 +1,7 @@
 """Recorded answers at an origin of their own, shown in a frame of a page of the archive's site.
 
-Strangers wrote these pages. So they come from another port with a token of its own, and the policy of every answer
-allows no script, no form, no window, and requests to this origin alone. What no capture holds is answered with 404.
+Strangers wrote these pages. So they come from another port with another token. The policy of every answer
+forbids scripts, forms, windows, and requests to any other origin. An address without a capture is answered with 404.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class ReplayServer:
     Attributes:
         archive: its folder.
         place: where to listen; if its port is taken, at a free one.
-        language: of its own words, ``ja`` or ``en``.
+        language: returns ``ja`` or ``en``, for notes.
         warn: called with a sentence about an unexpected failure.
     """
 
@@ -164,7 +164,7 @@ class ReplayServer:
         return None if answer is None or record is None else (answer, record)
 
     def _note(self, request: web.BaseRequest, status: int, problem: str, address: str = "") -> web.Response:
-        """Return a page that says why there is none."""
+        """Return a page that states why the captured one is missing."""
         if request.headers.get("Sec-Fetch-Dest", "") not in _FRAMES:
             return text_answer(status, problem or message("Not found."))
         body = note_page(self.language(), problem, address)
@@ -172,7 +172,7 @@ class ReplayServer:
 
 
 def _policy(root: str) -> str:
-    """Return the policy of a replayed answer: no scripts, and requests to the replay alone."""
+    """Return an answer's policy: no scripts, and requests only to the replay."""
     return (
         f"sandbox; default-src 'none'; img-src {root} data:; style-src {root} 'unsafe-inline'; font-src {root} data:; "
         f"media-src {root} data:; frame-src {root}; form-action 'none'; base-uri 'none'"

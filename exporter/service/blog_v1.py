@@ -44,6 +44,11 @@ from exporter.text import printable
 
 _DATE_TIME = re.compile(r"([0-9]{4})[-/]([0-9]{1,2})[-/]([0-9]{1,2})(?:[ T]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?)?")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
+_PERSONAL: Final = re.compile(
+    r"(?:\b|_)(?:ip|e?_?mail|remote|host|addr(?:ess)?|pass(?:word|wd|phrase)?|pw|tel|phone|ua|agent|token|secret|key)"
+    r"(?:\b|_)",
+    re.IGNORECASE,
+)
 _VALUE_CHARACTERS = 60
 _EARLIEST_YEAR = 1000
 """API 2.2: a year has four digits. The day of a shorter year is unknown."""
@@ -457,6 +462,11 @@ class BlogV1(BlogService):
     def why_hidden(self, comment: Comment) -> Cause:
         """Return why a comment is not public."""
         return Cause(Hidden.COMMENT, _DELETED, f"{comment.raw.get(_DELETED)!r:.20}")
+
+    def has_private_parts(self, kind: Kind, raw: Raw) -> bool:
+        """Return whether a record has a field, beyond those of the API document, that looks like personal data."""
+        known = _ROLES[kind]
+        return any(value and name not in known and _PERSONAL.search(name) for name, value in raw.items())
 
     def _flag(self, raw: Raw, name: str) -> bool | None:
         return FieldReader(raw, self.timezone).flag(name)

@@ -1,4 +1,4 @@
-"""The captures of an archive, as a site shows them: which entries have one, and of which times."""
+"""The captured pages that a site links to, with their times."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAX_LINE_BYTES: Final = 128 * 1024
 
 
 class CapturedPage(NamedTuple):
-    """The captures of a page: its address, and the times as 14 digits in UTC, the newest first."""
+    """A page's address, and the times of its captures as 14 digits in UTC, the newest first."""
 
     address: str
     stamps: tuple[str, ...]
@@ -49,7 +49,7 @@ class CapturedPages:
         self.rows: Sequence[tuple[int, CaptureInfo | None]] = [
             (each.number, info) for each, info in infos if info is None or info.kind == PAGES_KIND
         ]
-        """The number of each capture of pages, the oldest first, and what it states; ``None`` if it is damaged."""
+        """Number and statement of each capture with pages, the oldest first; ``None`` replaces a damaged statement."""
         numbers = {number for number, info in self.rows if info is not None}
         self._captures = [each for each in found if each.number in numbers]
 
@@ -100,7 +100,7 @@ def _info(capture: Capture) -> CaptureInfo | None:
 
 
 def moment_of(stamp: str) -> datetime | None:
-    """Return the time of 14 digits; ``None`` if they are none."""
+    """Return the time that 14 digits state; ``None`` if they are invalid."""
     if len(stamp) != 14 or not (stamp.isascii() and stamp.isdigit()):
         return None
     try:

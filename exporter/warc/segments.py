@@ -20,6 +20,11 @@ MAX_SEGMENT_BYTES: Final = 1_000_000_000
 SUFFIX: Final = ".warc.gz"
 
 
+def segment_name(prefix: str, number: int) -> str:
+    """Return the name of a segment."""
+    return f"{prefix}-{number:05d}{SUFFIX}"
+
+
 @dataclass(frozen=True, slots=True)
 class SegmentMark:
     """The end of the last whole record: the number of the segment, from 0, and its bytes so far."""
@@ -143,7 +148,7 @@ class SegmentWriter:
         return self._file
 
     def _name(self, number: int) -> str:
-        return f"{self._prefix}-{number:05d}{SUFFIX}"
+        return segment_name(self._prefix, number)
 
     def _size(self) -> int:
         path = self._folder / self._name(self._number)

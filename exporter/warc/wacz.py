@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import re
 import zipfile
 import zlib
 from bisect import bisect_right
@@ -37,6 +38,8 @@ _MAX_OPEN_SEGMENTS: Final = 32
 MAX_MERGED: Final = 64
 """The most index files that are open at a time."""
 _GZIP: Final = 31
+_NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9._-]")
+"""A reader on any system can unpack the other characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +138,8 @@ class CaptureCollection:
         taken: set[str] = set()
         for capture in self.captures:
             for path in capture.segments():
-                name = path.name if path.name not in taken else f"{capture.number:06d}-{path.name}"
+                name = _NOT_IN_NAMES.sub("-", path.name)
+                name = name if name not in taken else f"{capture.number:06d}-{name}"
                 taken.add(name)
                 self.names[capture.number, path.name] = name
         if self.withheld:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import subprocess
@@ -12,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from exporter import lossless_json
 from exporter.archive.captures import (
     CaptureInfo,
     append_capture_run,
@@ -23,7 +21,6 @@ from exporter.archive.captures import (
     seal_capture,
 )
 from exporter.archive.checks import Finding, FindingCode
-from exporter.archive.documents import seal
 from exporter.archive.layout import Layout
 from exporter.archive.manifest import read_sums, write_sums
 from exporter.archive.prune import KeptVersion, PrunePlan
@@ -32,10 +29,10 @@ from exporter.errors import ArchiveDamaged
 from exporter.warc.cdxj import CaptureIndex, IndexLine
 from exporter.warc.checks import record_checks
 from tests.archive.builder import Built
+from tests.archive.capturing import NAME, forge, reseal
 from tests.support.captures import captured
 from tests.support.styled_blog import styled_blog
 
-SEGMENT = "BLOG-20261126000000-00000.warc.gz"
 FIRST, SECOND, THIRD = (f"captures/00000{number}" for number in (1, 2, 3))
 
 
@@ -67,43 +64,8 @@ def verified(archive: Built, *, quick: bool = False) -> list[Finding]:
     return [each for each in found if each.path != "latest"]
 
 
-def resealed(archive: Built, number: int, **changes: bytes) -> None:
-    """Change files of a capture as an attacker who makes every hash right again; names have ``_`` for ``.``."""
-    folder = archive.root / f"captures/{number:06d}"
-    for name, data in changes.items():
-        (folder / name.replace("_", ".")).write_bytes(data)
-    reseal(archive)
-
-
-def reseal(archive: Built) -> None:
-    """Make all hashes of the captures right."""
-    parent = None
-    for capture in captures(archive.layout):
-        path = capture.folder / "capture.json"
-        document = json.loads(path.read_bytes())
-        document["parent"] = parent
-        for member, warc in (("segments", True), ("files", False)):
-            document[member] = [
-                {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-                for name in capture.folder.names()
-                if name.endswith(".warc.gz") is warc and name not in {"capture.json", "SHA256SUMS"}
-                for data in ((capture.folder / name).read_bytes(),)
-            ]
-        path.write_bytes(lossless_json.dumps(document, pretty=True) + b"\n")
-        sums = {
-            name: hashlib.sha256((capture.folder / name).read_bytes()).hexdigest()
-            for name in capture.folder.names()
-            if name != "SHA256SUMS"
-        }
-        (capture.folder / "SHA256SUMS").write_bytes(write_sums(sums))
-        parent = {"capture": capture.number, "sha256": sums["capture.json"]}
-    lines = archive.layout.runs.read_bytes().splitlines(keepends=True)
-    newest = json.loads(lines[-1])
-    if "capture_sha256" in newest and parent is not None:
-        lines[-1] = lossless_json.dumps({**newest, "capture_sha256": parent["sha256"]}) + b"\n"
-        archive.layout.runs.write_bytes(b"".join(lines))
-    named = [f"captures/{each:06d}/capture.json" for each in range(1, 10)]
-    seal(archive.layout, anew={*named, "runs.jsonl", "captures/runs.jsonl"})
+def forge_index(archive: Built, number: int, data: bytes) -> None:
+    forge(archive.layout, number, {"index.cdxj": data})
 
 
 def edit(path: Path, old: bytes, new: bytes) -> None:
@@ -163,8 +125,8 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
         lambda a: shutil.rmtree(a.layout.captures),
     ),
     (
-        FindingCode.CAPTURE_DAMAGED, f"{SECOND}/{SEGMENT}", "SHA256SUMS names it, and it is missing",
-        lambda a: (a.root / SECOND / SEGMENT).unlink(),
+        FindingCode.CAPTURE_DAMAGED, f"{SECOND}/{NAME}", "SHA256SUMS names it, and it is missing",
+        lambda a: (a.root / SECOND / NAME).unlink(),
     ),
     (
         FindingCode.CAPTURE_DAMAGED, f"{SECOND}/index.cdxj", "its hash is not the one in SHA256SUMS",
@@ -308,14 +270,14 @@ class TestRecords:
     """A capture whose hashes are all right, and whose content is not."""
 
     def test_a_flipped_byte_in_a_record(self, archive: Built) -> None:
-        path = archive.root / SECOND / SEGMENT
+        path = archive.root / SECOND / NAME
         data = bytearray(path.read_bytes())
         line = next(iter(CaptureIndex(captures(archive.layout)[1].index)))
         data[line.offset + line.length // 2] ^= 0x40
         path.write_bytes(data)
-        reseal(archive)
+        reseal(archive.layout)
         [found] = verified(archive)
-        assert (found.code, found.path) == (FindingCode.RECORD_DAMAGED, f"{SECOND}/{SEGMENT}")
+        assert (found.code, found.path) == (FindingCode.RECORD_DAMAGED, f"{SECOND}/{NAME}")
         assert "it cannot be read to its end" in found.detail
         assert verified(archive, quick=True) == []
 
@@ -339,23 +301,23 @@ class TestRecords:
         index = archive.root / SECOND / "index.cdxj"
         lines = index.read_bytes().splitlines(keepends=True)
         changed = [change(line) if b"?again" in line else line for line in lines]
-        resealed(archive, 2, index_cdxj=b"".join(changed))
+        forge_index(archive, 2, b"".join(changed))
         found = verified(archive)
         assert any(detail in each.detail for each in found), found
         assert {each.code for each in found} <= {FindingCode.INDEX_WRONG, FindingCode.RECORD_DAMAGED}
 
     def test_lines_out_of_order(self, archive: Built) -> None:
         lines = (archive.root / SECOND / "index.cdxj").read_bytes().splitlines(keepends=True)
-        resealed(archive, 2, index_cdxj=b"".join(reversed(lines)))
+        forge_index(archive, 2, b"".join(reversed(lines)))
         assert {each.code for each in verified(archive)} == {FindingCode.INDEX_WRONG}
 
     def test_a_revisit_without_its_original(self, archive: Built) -> None:
         [capture] = captures(archive.layout)[1:2]
         lines = [line for line in CaptureIndex(capture.index) if not line.url.endswith("style.css")]
-        resealed(archive, 2, index_cdxj=b"".join(line.encode() for line in lines))
+        forge_index(archive, 2, b"".join(line.encode() for line in lines))
         first = archive.root / FIRST / "index.cdxj"
         kept = [line for line in first.read_bytes().splitlines(keepends=True) if b"style.css" not in line]
-        resealed(archive, 1, index_cdxj=b"".join(kept))
+        forge_index(archive, 1, b"".join(kept))
         details = [each.detail for each in verified(archive)]
         assert any("the record with its payload is in no capture" in each for each in details), details
 

@@ -417,6 +417,15 @@ def test_a_blog_that_stops_answering_ends_the_capture(tmp_path: Path) -> None:
     assert [run["outcome"] for run in capture_runs(Layout(tmp_path))] == ["failed"]
 
 
+def test_a_blog_that_answers_only_errors_ends_the_capture(tmp_path: Path) -> None:
+    links = "".join(f'<a href="/{n}">{n}</a>' for n in range(100))
+    site = Site({"/": html(links), **{f"/{n}": Reply(502, b"x") for n in range(100)}})
+    with pytest.raises(ServiceError, match="stopped answering"):
+        captured(site, tmp_path)
+    assert sum(path.strip("/").isdigit() for path in site.asked) < 50
+    site.pages |= {f"/{n}": html(str(n)) for n in range(100)}
+
+
 def test_a_home_page_that_moved_is_followed(tmp_path: Path) -> None:
     target = Site({"/": html('<a href="/post">p</a>'), "/post": html("post")})
     moves: list[HomeMoved] = []
@@ -481,8 +490,8 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
-def test_memory_and_warc_are_bounded_for_many_pages(tmp_path: Path) -> None:
-    blog = styled_blog(200, validators=True)
+def test_one_changed_page_writes_less_than_a_hundredth(tmp_path: Path) -> None:
+    blog = styled_blog(90)
 
     async def run() -> tuple[CaptureOutcome, CaptureOutcome]:
         async with blog.serving() as origin:

@@ -131,6 +131,7 @@ def test_a_run_goes_on_after_any_kill(runs: Runs, service: DemoService, tmp_path
         assert after.code == 0, (at, after)
         # What was lost is asked for again by the same run, without a condition.
         assert addresses(root) == expected, at
+        assert runs.run("verify", root).code == 0, at
         check_unseen(root)
     assert killed > 25  # the number of calls depends on the time
 

@@ -30,6 +30,7 @@ from exporter.demo.content import Blog
 from exporter.errors import BlogExporterError, Interrupted
 from exporter.settings import Settings, resolve
 from exporter.warc.cdxj import CaptureIndex
+from tests.library.test_two_ways import exported, finished, from_file
 from tests.service.wordpress_server import PASSWORD, sample
 from tests.service.wordpress_server import USER as OWNER
 from tests.service.wordpress_server import served as serve_wordpress
@@ -286,8 +287,13 @@ def hide(blog: Blog) -> None:
         entry = blog.entry(str(number))
         assert isinstance(entry, dict)
         entry |= {"title": f"zq{number}titleqz", "entry_text": f"<p>zq{number}bodyqz</p>", **each}
+    entry = blog.entry("1")
+    assert isinstance(entry, dict)
+    entry["writer_mail"] = "zqmailqz"  # the API document has no such field
     for comment in blog.comments:
         assert isinstance(comment, dict)
+        if int(comment["cm_id"]) % 7 == 0:
+            comment["ip"] = "zqaddressqz"
         number = int(comment["entry_id"])
         if number in changes:
             comment["cm_text"] = f"zq{number}commentqz"
@@ -328,8 +334,8 @@ async def test_no_token_and_no_private_record_of_the_first_service(tmp_path: Pat
         assert (again.warc["capture"], again.warc["written"]) == (None, 0)
     kept = records(root)
     public = {int(target.rpartition("=")[2]) for target in kept.targets if "entry/get" in target}
-    assert public == {1, *range(9, 41)}
-    assert sum("comment/list" in target for target in kept.targets) >= 5
+    assert public == set(range(9, 41))
+    assert sum("comment/list" in target for target in kept.targets) >= 3
     assert sum("entry/list" in target for target in kept.targets) >= 5
     said = kept.information[0]
     assert "a secret in a response header" in said
@@ -468,6 +474,39 @@ async def test_public_pages_are_kept_but_those_with_a_password(tmp_path: Path) -
     check_true(tap, root)
     check_captures(root)
     check_no_leak(root, (COOKIE,))
+
+
+async def test_an_entry_that_another_service_hides_is_left_out(tmp_path: Path) -> None:
+    """The blog's file calls a post a draft that its page shows: the most hidden state counts, as in exports."""
+    root, blog = tmp_path / "a", PublicBlog("livedoor", posts(12))
+    path = exported(blog, tmp_path / "blog.txt")
+    path.write_text(path.read_text("utf-8").replace("STATUS: Publish", "STATUS: Draft", 1), "utf-8")
+    hidden = min(blog.posts.values(), key=lambda post: post.date)
+    async with serve_public(blog), Tap(blog.origin).running() as tap:
+        blog.origin = tap.url
+        await finished(await from_file(path, root))
+        wanted = wanted_for("sample.example", tap.url, service="public-site", page_rules="livedoor")
+        run = await back_up(root, "sample.example", wanted)
+    assert run.outcome.joined is not None
+    assert run.outcome.joined["matched"] == 12
+    kept = records(root)
+    shown = [target for target in kept.targets if "/archives/" in target]
+    assert len(shown) == 11
+    assert blog.address(hidden.number).removeprefix(tap.url) not in shown
+    for _, data in everything_in(root / "captures"):
+        assert hidden.title.encode() not in data
+
+
+async def test_the_token_of_a_command_is_taken_out(tmp_path: Path) -> None:
+    blog, root = generated_blog(10, 0, 0), tmp_path / "a"
+    command = tmp_path / "token"
+    command.write_text(f"#!/bin/sh\necho {BEARER}\n")
+    command.chmod(0o700)
+    async with demo(blog, echo, require_token=BEARER) as (tap, _):
+        wanted = wanted_for(blog.blog_id, tap.url, token_command=str(command), **FLAGS)
+        run = await back_up(root, blog.blog_id, wanted)
+    assert run.warc["written"] > 10
+    check_no_leak(root, (BEARER, COOKIE), folder=".")
 
 
 async def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import json
 import shutil
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -26,6 +27,7 @@ from warcio.archiveiterator import ArchiveIterator
 from exporter.archive.archive import Archive
 from exporter.archive.captures import captures
 from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
+from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from tests.site.building import demo_archive
 from tests.support.captured import captured
@@ -35,6 +37,7 @@ FIRST = datetime(2026, 11, 26, 13, 45, tzinfo=UTC)
 SECOND = datetime(2026, 12, 26, 13, 45, tzinfo=UTC)
 UNCAPTURED = 90
 PRIVATE = 54
+REMOVED = 66
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +48,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CapturedDemo]:
     blog = demo_as_it_is_now()
     with blog.serving_in_thread() as origin:
         private = blog.posts[3]
-        blog.posts[PRIVATE] = private.__class__(PRIVATE, "配達の手引き", "<p>ひみつの鍵</p>", private.date, "日記")
-        captured(root, origin, leave={f"/Entry/{UNCAPTURED}/"}, now=FIRST, most_bytes=200_000)
-        del blog.posts[PRIVATE], blog.posts[84]  # the second is of an impossible day, which exports take for private
+        blog.posts[REMOVED] = replace(private, number=REMOVED, body="<p>消した記事</p>")
+        blog.posts[PRIVATE] = replace(private, number=PRIVATE, body="<p>ひみつの鍵</p>")
+        blog.aliases = {f"/?p={PRIVATE}": f"/Entry/{PRIVATE}/", "/Entry/5/": "/"}
+        more = (f"/Entry/{PRIVATE}/", *blog.aliases)
+        captured(root, origin, more, leave={f"/Entry/{UNCAPTURED}/"}, now=FIRST, most_bytes=200_000)
+        blog.aliases.clear()
+        del (
+            blog.posts[PRIVATE],
+            blog.posts[REMOVED],
+            blog.posts[84],
+        )  # the second is of an impossible day, which exports take for private
         blog.edit(4, title="夕方の海")
         captured(root, origin, leave={f"/Entry/{UNCAPTURED}/"}, now=SECOND)
         yield CapturedDemo(root, blog, origin)
@@ -132,15 +143,22 @@ def test_a_page_that_is_private_now_is_left_out(made: CapturedDemo, tmp_path: Pa
                     assert record.rec_headers.get_header("WARC-Target-URI") != f"{made.origin}/Entry/{PRIVATE}/"
             else:
                 assert f"/Entry/{PRIVATE}/".encode() not in data
+    urls = {line["url"] for _, _, line in index(tmp_path / "demo.wacz")}
+    assert f"{made.origin}/?p={PRIVATE}" not in urls, "the same page at another address"
+    assert f"{made.origin}/" in urls, "an entry's address may lead to the first page, which stays"
     whole = b"".join(path.read_bytes() for path in captures(Archive.open(made.root).layout)[0].segments())
     assert any("ひみつの鍵".encode() in each.content_stream().read() for each in ArchiveIterator(BytesIO(whole)))
 
 
-def test_an_entry_that_is_gone_is_left_out(made: CapturedDemo, tmp_path: Path) -> None:
-    removed = [each for each in range(1, 90) if each in made.blog.posts]
-    assert removed
-    exported = made.export(tmp_path / "demo.wacz", at=1)
-    assert exported.document["version"] == 1
+def test_an_entry_that_was_removed_is_left_out(made: CapturedDemo, tmp_path: Path) -> None:
+    gone = Archive.open(made.root)
+    removed = {each for each, _ in gone.records(Kind.ENTRIES, 1)} - {each for each, _ in gone.records(Kind.ENTRIES)}
+    assert removed == {str(REMOVED)}
+    for at in (None, 1):
+        made.export(tmp_path / f"{at}.wacz", at=at)
+        urls = {line["url"] for _, _, line in index(tmp_path / f"{at}.wacz")}
+        assert f"{made.origin}/Entry/{REMOVED}/" not in urls
+        assert f"{made.origin}/Entry/3/" in urls
 
 
 def test_segments_are_copied_as_they_are_and_stored(made: CapturedDemo, tmp_path: Path) -> None:
@@ -271,3 +289,47 @@ def test_many_captures_are_merged_with_few_files_open(
     monkeypatch.setattr("exporter.warc.wacz.MAX_MERGED", 2)
     copied.export(tmp_path / "in-turns.wacz")
     assert (tmp_path / "at-once.wacz").read_bytes() == (tmp_path / "in-turns.wacz").read_bytes()
+
+
+class TestHostileCaptures:
+    """Captures from a stranger end in one clear error, and no file is left."""
+
+    def changed(self, copied: CapturedDemo, name: str, before: str, after: str) -> None:
+        path = captures(Archive.open(copied.root).layout)[1].folder / name
+        text = path.read_text("utf-8")
+        assert before in text
+        path.chmod(0o600)
+        path.write_text(text.replace(before, after, 1), "utf-8")
+
+    def refused(self, copied: CapturedDemo, words: str) -> None:
+        target = copied.root.parent / "demo.wacz"
+        with pytest.raises(ArchiveDamaged, match=words):
+            copied.export(target)
+        assert [path.name for path in target.parent.iterdir()] == ["demo"]
+
+    def test_an_index_that_names_no_file(self, copied: CapturedDemo) -> None:
+        self.changed(copied, "index.cdxj", '"filename":"TEST-', '"filename":"../TEST-')
+        self.refused(copied, "names a file that is missing")
+
+    def test_a_record_beyond_the_end(self, copied: CapturedDemo) -> None:
+        self.changed(copied, "index.cdxj", '"offset":"', '"offset":"999999')
+        self.refused(copied, "no whole record")
+
+    @pytest.mark.parametrize("line", ['{"url":"http://x/"}', '{"url":"http://x/","ts":5}', "[1]x", '["url"]'])
+    def test_a_list_of_pages_with_something_else(self, copied: CapturedDemo, line: str) -> None:
+        self.changed(copied, "pages.jsonl", "{", f"{line}\n{{")
+        self.refused(copied, "holds a line that is no page")
+
+    def test_a_link_in_place_of_a_segment(self, copied: CapturedDemo, tmp_path: Path) -> None:
+        path = captures(Archive.open(copied.root).layout)[1].segments()[0]
+        path.rename(tmp_path / "outside.warc.gz")
+        Path(path).symlink_to(tmp_path / "outside.warc.gz")
+        with pytest.raises(ArchiveDamaged, match="it is a link|is a link"):
+            copied.export(tmp_path / "demo.wacz")
+        assert not (tmp_path / "demo.wacz").exists()
+
+    def test_titles_and_times_of_pages_are_data(self, copied: CapturedDemo, tmp_path: Path) -> None:
+        self.changed(copied, "pages.jsonl", '"title":"', '"title":"<script>alert(1)</script>\\u001b[31m\\ud83d ')
+        copied.export(tmp_path / "demo.wacz")
+        titles = [each["title"] for each in pages(tmp_path / "demo.wacz", "extraPages")]
+        assert any("<script>" in title and "�" in title for title in titles)

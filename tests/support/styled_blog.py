@@ -91,6 +91,7 @@ class StyledBlog:
         mix: the ways in which they vary.
         ways: how the answers of single paths are sent.
         missing: paths that are answered with 404.
+        aliases: paths that are answered like others.
         server: sends the answers, counts the requests and records the exchanges.
     """
 
@@ -104,6 +105,7 @@ class StyledBlog:
     mix: tuple[Way, ...] = MIXED
     ways: dict[str, Way] = field(default_factory=dict)
     missing: set[str] = field(default_factory=set)
+    aliases: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.server = WireServer(self.respond, self._way)
@@ -144,7 +146,7 @@ class StyledBlog:
         """Answer a request."""
         if asked.method not in {"GET", "HEAD"}:
             return Reply(405, b"", (("Allow", "GET, HEAD"),))
-        path, _, query = asked.path.partition("?")
+        path, _, query = self.aliases.get(asked.path, asked.path).partition("?")
         found = None if path in self.missing else self._found(path, query)
         if found is None:
             return Reply(404, self._framed("ページがありません", "<h1>404</h1>").encode(), _HTML)

@@ -16,6 +16,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from PIL import Image, ImageChops
 from playwright.sync_api import Error
 
+from exporter.archive.layout import Layout
+from exporter.warc.http_message import decoded
+from exporter.warc.lookup import CaptureLookup
 from tests.archive.builder import Built
 from tests.site.browser.replaying import COLLECTION, Player, player
 from tests.site.browser.test_serve import opened
@@ -198,11 +201,13 @@ def test_a_page_with_a_player_of_old_times_is_whole_in_the_file(
     frame = replayed_frame(page, playing, address)
     before, _, _ = replayed.live[WITH_EMBED]["text"].partition("録音に")
     assert frame.locator("body").inner_text().rstrip() == before.rstrip()
-    recorded = frame.evaluate(
-        "path => fetch(path).then(answer => answer.text())", f"/replay/w/{COLLECTION}/id_/{address}"
-    )
-    with urllib.request.urlopen(address) as answer:
-        assert recorded == answer.read().decode()
+    lookup = CaptureLookup(Layout(replayed.demo.root))
+    found = lookup.nearest(address)
+    assert found is not None
+    with lookup.replay(found) as answer, urllib.request.urlopen(address) as page_now:
+        recorded = decoded(answer.payload, answer.head.get("content-encoding"), 10_000_000)
+        assert recorded == page_now.read()
+    assert "録音に" in recorded.decode()
 
 
 @pytest.mark.parametrize("number", [3, 12, 60])
