@@ -20,7 +20,7 @@ RESULTS: Final = Path(__file__).with_name("results.md")
 _MB = 1_000_000
 _LIBRARIES = ("aiohttp", "orjson", "jinja2", "nh3", "selectolax", "PyYAML", "click", "requests")
 _PROGRAMS = (
-    "curl --version", "hugo version", "sha256sum --version", "node --version", "restic version", "git --version",
+    "curl --version", "hugo version", "sha256sum --version", "node --version", "restic version", "git --version", "wget --version",
     f"{PEERS}/bin/scrapy version", f"{PEERS}/bin/pelican --version",
 )  # fmt: skip
 _SHORT_FORM = "## The short form"
