@@ -324,7 +324,7 @@ class TestHostileCaptures:
         path = captures(Archive.open(copied.root).layout)[1].segments()[0]
         path.rename(tmp_path / "outside.warc.gz")
         Path(path).symlink_to(tmp_path / "outside.warc.gz")
-        with pytest.raises(ArchiveDamaged, match="it is a link|is a link"):
+        with pytest.raises(ArchiveDamaged, match="is a link"):
             copied.export(tmp_path / "demo.wacz")
         assert not (tmp_path / "demo.wacz").exists()
 

@@ -57,7 +57,7 @@ def captured(
     # In a thread of its own, because a browser's driver keeps an event loop running in the caller's.
     with ThreadPoolExecutor(1) as thread:
         lines, pages = thread.submit(lambda: asyncio.run(_recorded(folder, addresses, moment))).result()
-    (folder / INDEX).write_bytes(b"".join(line.encode() for line in sorted(lines, key=IndexLine.encode)))
+    (folder / INDEX).write_bytes(b"".join(sorted(line.encode() for line in lines)))
     (folder / PAGES).write_bytes(b"".join(lossless_json.dumps(page) + b"\n" for page in pages))
     info = CaptureInfo(
         number, "pages", blog_id, started.isoformat(timespec="seconds").replace("+00:00", "Z"),
