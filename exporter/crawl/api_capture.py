@@ -130,7 +130,7 @@ class ApiCapture:
 
     def _write(self, run: RunExchanges, publicity: Publicity, now: datetime) -> None:
         folder = Path(self.layout.staged_exchanges)
-        self.counts["unchanged"] = run.counts["unchanged"]
+        self.counts["unchanged"] = run.unchanged
         public = self._public_requests(run.spool, publicity)
         with atomic.translated(folder):
             atomic.remove_folder(folder)

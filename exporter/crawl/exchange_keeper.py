@@ -6,8 +6,7 @@ nothing more.
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,14 +36,14 @@ class RunExchanges:
         spool: the new and changed exchanges so far.
         known: the answers in the archive's captures.
         recorder: knows how credentials are sent.
-        counts: ``requests``, ``exchanges`` and ``unchanged`` of this process.
+        unchanged: the exchanges of this process that were not kept.
         failure: why nothing more is kept.
     """
 
     spool: ExchangeSpool
     known: KnownExchanges
     recorder: ExchangeRecorder
-    counts: Counter[str] = field(default_factory=Counter)
+    unchanged: int = 0
     failure: BlogExporterError | None = None
 
     @classmethod
@@ -63,7 +62,6 @@ class RunExchanges:
 
     def begin(self, source: TokenSource) -> RunRequest:
         """Begin a request."""
-        self.counts["requests"] += 1
         return RunRequest(self, source, self.spool.begin())
 
     def knows(self, url: str) -> bool:
@@ -107,7 +105,6 @@ class RunRequest:
     async def attempt(self, exchange: WireExchange) -> None:
         """Keep an exchange without its secrets if it is new or changed."""
         self.attempts += 1
-        self.run.counts["exchanges"] += 1
         try:
             if self.run.failure is None:
                 self._keep(exchange)
@@ -135,7 +132,7 @@ class RunRequest:
             return
         newest, status = run.known.newest(kept.exchange.url), facts.head.status
         if status == NOT_MODIFIED or (newest is not None and newest.is_same(status, facts.digest)):
-            run.counts["unchanged"] += 1
+            run.unchanged += 1
             return
         run.spool.put(self.number, self.attempts, status, kept)
 

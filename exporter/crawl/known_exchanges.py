@@ -10,7 +10,7 @@ import hashlib
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.archive import atomic
 from exporter.archive.captures import API, Capture, captures
@@ -76,12 +76,6 @@ class KnownExchanges:
             if self._fact("declared") != declared:
                 self._database.execute("DELETE FROM answers WHERE status = 0")
                 self._set("declared", declared)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def newest(self, url: str) -> KnownAnswer | None:
         """Return the newest answer of an address."""
