@@ -225,7 +225,7 @@ def seal_capture(layout: Layout, folder: Path, info: CaptureInfo) -> Capture:
         for path in folder.iterdir():
             if path.name in {INFO, SUMS} or path.name.startswith("."):
                 path.unlink()  # left by a run that was killed while it sealed the folder
-        names = sorted(path.name for path in folder.iterdir())
+        names = sorted(path.name for path in folder.iterdir() if path.name != INFO)
         for found, warc in ((info.segments, True), (info.files, False)):
             found[:] = [
                 {"name": name, "bytes": (folder / name).stat().st_size, "sha256": file_sha256(folder / name)}

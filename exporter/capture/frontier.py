@@ -57,7 +57,7 @@ CREATE TABLE address (
   etag TEXT,
   modified TEXT
 );
-CREATE INDEX due ON address (own, kind DESC, turn) WHERE state = 1;
+CREATE INDEX due ON address (own, kind DESC, status IS NOT NULL, turn) WHERE state = 1;
 CREATE INDEX states ON address (state, kind);
 CREATE TABLE payload (digest TEXT PRIMARY KEY, url TEXT NOT NULL, date TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE line (data BLOB NOT NULL);
@@ -374,7 +374,10 @@ class Frontier:
         self.known -= 1
 
     def take(self, *, own: bool, pages: bool = True) -> Address | None:
-        """Return the next address on the blog's own host, or on another, and hold it; requisites come first.
+        """Return the next address on the blog's own host, or on another, and hold it.
+
+        Requisites come first. Of each kind, addresses without a record come first, so that a capture with a limit goes
+        on where the one before it ended.
 
         Args:
             own: whether it is on the blog's own host.
@@ -394,7 +397,7 @@ class Frontier:
         least = 0 if pages else 1
         rows = self._database.execute(
             f"SELECT {_COLUMNS} FROM address WHERE state = 1 AND own = ? AND kind >= ?"  # noqa: S608 - a constant
-            " ORDER BY kind DESC, turn LIMIT ?",
+            " ORDER BY kind DESC, status IS NOT NULL, turn LIMIT ?",
             (own, least, _TAKEN + len(self._under_way)),
         ).fetchall()
         return (_address(row) for row in rows if row[0] not in self._under_way)

@@ -143,7 +143,16 @@ class FleetWork(NamedTuple):
     report: Path | None
     config: Path | None
 
-    def run(self, root: Path, name: str, job: Callable[[Any, Any], Any], options: Any, **more: Any) -> int:
+    def run(
+        self,
+        root: Path,
+        name: str,
+        job: Callable[[Any, Any], Any],
+        options: Any,
+        *,
+        of_captures: bool = False,
+        **more: Any,
+    ) -> int:
         """Do a job with every archive, and print the results.
 
         Args:
@@ -151,6 +160,7 @@ class FleetWork(NamedTuple):
             name: the name of the work in JSON.
             job: a function of :mod:`exporter.fleet.work`.
             options: its second argument.
+            of_captures: whether it also works on archives that have captures and no version.
             more: further members of the JSON object.
 
         Raises:
@@ -163,7 +173,7 @@ class FleetWork(NamedTuple):
 
         settings_of(self.out, self.config)
         require_fleet(root)
-        with contextlib.closing(work_over(root, job, options, self.pool)) as results:
+        with contextlib.closing(work_over(root, job, options, self.pool, of_captures=of_captures)) as results:
             return self.print_results(str(root.absolute()), name, results, folders_in(root), **more)
 
     def print_results(self, place: str, name: str, results: Iterator[ArchiveResult], total: int, **more: Any) -> int:
@@ -259,7 +269,7 @@ def verify(*, work: FleetWork, root: str, quick: bool, identities: tuple[Path, .
     from exporter.fleet.local_pool import LocalPool
 
     if not is_copy(root, identities):
-        return work.run(Path(root).absolute(), "verify", jobs.verify, quick)
+        return work.run(Path(root).absolute(), "verify", jobs.verify, quick, of_captures=True)
     if quick or not isinstance(work.pool, LocalPool):
         raise UsageError(message("A copy is always checked whole, by this process: leave out --quick and --engine."))
     settings_of(work.out, work.config)

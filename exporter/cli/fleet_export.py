@@ -102,7 +102,7 @@ def command(*, work: FleetWork, form: str, root: Path, target: Path, with_api: b
         given["dry_run"],
     )
     places = {"public": options.public, "private": options.private}
-    folders = {name: None if place is None else str(place.absolute()) for name, place in places.items()}
+    folders: dict[str, Any] = {name: None if place is None else str(place.absolute()) for name, place in places.items()}
     return work.run(root, "export", export, options, format=form, **folders)
 
 

@@ -141,7 +141,7 @@ class KnownExchanges:
                     return database
                 database.close()
         for name in (path, path.with_name(f"{path.name}-journal")):
-            name.unlink(missing_ok=True)
+            atomic.remove_folder(name)  # whatever a stranger put there
         atomic.make_folder(path.parent)
         atomic.open_private(path).close()
         database = self._connected()

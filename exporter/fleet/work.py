@@ -122,10 +122,9 @@ def search_index(archive: Archive, options: JobOptions) -> Done:
 
 
 def verify(archive: Archive, quick: bool) -> Done:
-    """Check whether an archive is intact and complete, as ``verify`` does."""
+    """Check whether an archive is intact and complete, as ``verify`` does; an archive of captures alone is complete."""
     from exporter.warc.checks import record_checks  # noqa: PLC0415 - see above
 
-    archive.resolve()
     return checked(archive, archive.verify(quick=quick, records=record_checks(archive.layout)))
 
 
@@ -141,7 +140,7 @@ def checked(archive: Archive, found: Iterable[Finding]) -> Done:
         if len(shown) < _MAX_FINDINGS:
             shown.append({"code": str(finding.code), "path": finding.path, "detail": str(finding.detail)})
     completeness, _ = archive.completeness()
-    complete = bool(completeness.get("complete"))
+    complete = bool(completeness.get("complete")) or not archive.versions()
     facts = {
         "versions": len(archive.versions()), "head": archive.head(), "intact": not damage, "complete": complete,
         "findings": findings, "first_findings": shown,

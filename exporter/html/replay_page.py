@@ -199,7 +199,7 @@ class ReplayWriter:
         if not added:
             return kept
         new = "".join(f' {attribute}="{value}"' for attribute, value in added.items())
-        return f"{new} {kept}"
+        return f"{new}{kept}"
 
     def _attribute(self, name: str, attribute: str, written: str, values: Attributes, depth: int) -> str | None:
         """Return the value of an attribute as HTML; ``None`` without the attribute."""

@@ -330,6 +330,19 @@ def test_the_limit_of_pages_is_named(tmp_path: Path) -> None:
     assert outcome.pending > 30
 
 
+def test_the_next_capture_goes_on_where_a_limit_ended_one(tmp_path: Path) -> None:
+    links = "".join(f'<a href="/{n}">{n}</a>' for n in range(30))
+    site = Site({"/": html(links), **{f"/{n}": html(str(n)) for n in range(30)}})
+
+    async def run() -> list[int]:
+        async with site.serving() as origin:
+            return [(await capture(tmp_path, origin, most_pages=12)).exit_code for _ in range(4)]
+
+    assert asyncio.run(run()) == [3, 3, 3, 3]
+    found = answers(tmp_path / "captures")
+    assert all(f"{site.server.origin}/{n}" in found for n in range(30))
+
+
 def test_the_limit_of_size_is_named(tmp_path: Path) -> None:
     links = "".join(f'<img src="/{n}.png">' for n in range(50))
     pictures = {f"/{n}.png": Reply(200, bytes((n + k * k) % 251 for k in range(20_000)), PNG) for n in range(50)}

@@ -15,7 +15,10 @@ from exporter.cli import fleet_output
 from exporter.fleet import local_pool
 from tests.cli.conftest import Program
 from tests.fleet.building import blog_name, build_blog, entry
+from tests.fleet.captured import PageServer
 from tests.fleet.own_pool import OwnPool
+from tests.fleet.test_outlinks import bare_archive
+from tests.support.captures import captured
 from tests.support.runs import Runs
 
 NAMES = [blog_name(number) for number in range(4)]
@@ -48,6 +51,20 @@ def test_sites_of_all_but_the_damaged(program: Program, fleet: Path, tmp_path: P
 def test_verification_of_all(program: Program, fleet: Path) -> None:
     done = program("fleet", "verify", fleet, "--quick", "--workers", "1")
     assert (done.code, "4 archives done" in done.err) == (0, True), done
+
+
+def test_archives_with_captures_alone_are_verified(program: Program, tmp_path: Path) -> None:
+    root = tmp_path / "captures"
+    server = PageServer({"/": "<p>page"})
+    with server.running():
+        captured(bare_archive(root, NAMES[0]), server, ["/"])
+    done = program("fleet", "verify", root, "--workers", "1")
+    assert (done.code, "1 archive done" in done.err) == (0, True), done
+    (segment,) = (archive_place(root, NAMES[0]) / "captures" / "000001").glob("*.warc.gz")
+    data = bytearray(segment.read_bytes())
+    data[60] ^= 1
+    segment.write_bytes(data)
+    assert program("fleet", "verify", root, "--workers", "1").code == 13
 
 
 def test_rebuilding_and_search_indexes(program: Program, fleet: Path) -> None:

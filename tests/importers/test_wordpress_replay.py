@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import Error
 
 from exporter.export.interface import ExportOptions
 from exporter.library.wacz import WaczOptions, export_wacz
@@ -87,7 +88,10 @@ def test_every_post_looks_as_it_did(
     with player(target) as playing:
         ready(page, playing)
         for url, expected in live.items():
-            shown = state(replayed_frame(page, playing, url, "main"))
+            try:
+                shown = state(replayed_frame(page, playing, url, "main"))
+            except Error as error:
+                shown = dict.fromkeys(expected, str(error))
             different.update(
                 {(url, name): (expected[name], shown[name]) for name in expected if shown[name] != expected[name]}
             )

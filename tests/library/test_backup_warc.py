@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
 import io
 import json
 import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -557,3 +559,26 @@ async def test_a_failure_to_write_the_exchanges_loses_no_backup(
         run = await back_up(root, blog.blog_id, wanted)
         assert (run.outcome.exit_code, run.warc["capture"]) == (0, 1)
     assert Archive.open(root).newest() == 2
+
+
+@pytest.mark.parametrize("kind", ["text", "folder", "link", "other tables"])
+async def test_a_strange_index_of_answers_is_made_again(tmp_path: Path, kind: str) -> None:
+    blog, root = generated_blog(5, 0, 0), tmp_path / "a"
+    async with demo(blog) as (tap, _):
+        wanted = wanted_for(blog.blog_id, tap.url, **FLAGS)
+        await back_up(root, blog.blog_id, wanted)
+        path, elsewhere = root / ".work/exchanges.sqlite", tmp_path / "elsewhere"
+        path.rename(elsewhere)
+        before = elsewhere.read_bytes()
+        if kind == "folder":
+            (path / "in it").mkdir(parents=True)
+        elif kind == "link":
+            path.symlink_to(elsewhere)
+        elif kind == "text":
+            path.write_text("no database")
+        else:
+            with contextlib.closing(sqlite3.connect(path)) as database:
+                database.execute("CREATE TABLE answers (url, status, digest, content)")
+        run = await back_up(root, blog.blog_id, wanted)
+    assert (run.outcome.exit_code, run.warc["capture"], run.warc["written"]) == (0, None, 0)
+    assert elsewhere.read_bytes() == before

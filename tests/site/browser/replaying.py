@@ -39,7 +39,7 @@ def player(archive: Path) -> Iterator[Player]:
     """Serve the player and a WACZ file, which it reads by ranges of bytes."""
 
     async def start(request: web.Request) -> web.Response:
-        url = request.query_string.removeprefix("url=")
+        url = request.rel_url.raw_query_string.removeprefix("url=")
         shown = f' url="{escape(url)}"' if url else ""
         page = (
             '<!DOCTYPE html><html><body style="margin: 0"><replay-web-page style="height: 100vh" replayBase="/replay/" '
@@ -49,7 +49,7 @@ def player(archive: Path) -> Iterator[Player]:
         return web.Response(text=page, content_type="text/html")
 
     async def frame(request: web.Request) -> web.Response:
-        url = escape(request.query_string.removeprefix("url="))
+        url = escape(request.rel_url.raw_query_string.removeprefix("url="))
         style = "border: 0; width: 100vw; height: 100vh"
         page = f'<!DOCTYPE html><body style="margin: 0"><iframe src="/replay/w/{COLLECTION}/mp_/{url}" style="{style}">'
         return web.Response(text=page, content_type="text/html")

@@ -160,7 +160,7 @@ def replayed_frame(page: Page, playing: Player, url: str, part: str = "#entry") 
     """Return the frame with a replayed page, once it shows a part; the player may show a page of its own before."""
     page.goto(playing.framed(url))
     frame = player_frame(page, "mp_/")
-    frame.wait_for_selector(part, timeout=60_000)
+    frame.wait_for_selector(part, timeout=30_000)
     frame.wait_for_load_state()
     return frame
 
@@ -172,7 +172,7 @@ def state_of(frame: Frame) -> Any:
             return frame.evaluate(_STATE)
         except Error:
             frame.page.wait_for_timeout(500)
-            frame.wait_for_selector("#entry", timeout=60_000)
+            frame.wait_for_selector("#entry", timeout=30_000)
     return frame.evaluate(_STATE)
 
 
@@ -240,7 +240,7 @@ def test_the_player_lists_the_posts_and_trusts_the_signature(replayed: Replayed,
 def test_the_player_itself_opens_a_post(replayed: Replayed, playing: Player, page: Page) -> None:
     page.goto(playing.opened(replayed.demo.blog.address(3)))
     frame = player_frame(page, "mp_/")
-    frame.get_by_role("heading", name="はじめまして").wait_for(timeout=60_000)
+    frame.get_by_role("heading", name="はじめまして").wait_for(timeout=30_000)
 
 
 def test_a_rendered_page_says_what_it_is(replayed: Replayed, playing: Player, page: Page) -> None:
