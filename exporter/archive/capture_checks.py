@@ -170,7 +170,7 @@ def check_capture_files(capture: Capture, cache: ChecksumCache) -> Iterator[Find
             return
         rows = read_sums(data)
         if write_sums(rows) != data:
-            detail = message("it holds a row that is none")
+            detail = message("it has a row without a hash and a name")
             yield Finding(FindingCode.CAPTURE_DAMAGED, f"{place}/{SUMS}", detail)
         for name in names:
             if name not in rows and name != SUMS:

@@ -207,7 +207,7 @@ class CaptureIndex:
         """Yield all lines.
 
         Raises:
-            ArchiveDamaged: a line is none of an index.
+            ArchiveDamaged: a line is not an index line.
         """
         with self._path.open("rb") as file:
             yield from self._lines(file)
@@ -235,7 +235,7 @@ class CaptureIndex:
                 yield IndexLine.decode(data)
             except ValueError as error:
                 raise ArchiveDamaged(
-                    "{path} holds a line that is none of an index: {line}",
+                    "{path} has a line that is not an index line: {line}",
                     path=self._path,
                     line=printable(data.decode("utf-8", "replace"), 80),
                 ) from error

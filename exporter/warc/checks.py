@@ -85,7 +85,7 @@ class _Check:
             try:
                 line = IndexLine.decode(data)
             except ValueError:
-                detail = message("line {number} is none of an index", number=number)
+                detail = message("line {number} is not an index line", number=number)
                 yield self._finding(FindingCode.INDEX_WRONG, INDEX, detail)
             else:
                 if data < before:

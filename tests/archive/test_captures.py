@@ -149,7 +149,7 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
         lambda a: (a.root / SECOND / "SHA256SUMS").unlink(),
     ),
     (
-        FindingCode.CAPTURE_DAMAGED, f"{SECOND}/SHA256SUMS", "it holds a row that is none",
+        FindingCode.CAPTURE_DAMAGED, f"{SECOND}/SHA256SUMS", "it has a row without a hash and a name",
         lambda a: append((a.root / SECOND / "SHA256SUMS"), b"x\n"),
     ),
     (
@@ -293,8 +293,8 @@ class TestRecords:
             (lambda line: line.replace(b"BLOG-", b"../BLOG-"), "which is no WARC file"),
             (lambda line: b"", "names it 0 times"),
             (lambda line: line + line, "names it 2 times"),
-            (lambda line: b"x\n", "is none of an index"),
-            (lambda line: line.replace(b'"offset":"', b'"offset":"-'), "is none of an index"),
+            (lambda line: b"x\n", "is not an index line"),
+            (lambda line: line.replace(b'"offset":"', b'"offset":"-'), "is not an index line"),
         ],
     )
     def test_a_wrong_line_of_the_index(self, archive: Built, change: Callable[[bytes], bytes], detail: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,11 @@ import pytest
 import exporter
 from exporter.archive.archive import Archive
 from exporter.archive.captures import captures
+from exporter.capture.events import AssetsCompleted
 from exporter.clock import SystemClock
 from exporter.demo.content import fields
+from exporter.http.engine import Engine
+from exporter.library.capture import capture
 from exporter.library.captured_assets import complete_assets
 from exporter.library.status import status
 from exporter.library.views import refresh_latest
@@ -183,3 +186,20 @@ def test_a_kill_after_the_version_leaves_it_as_that_of_a_capture(place: Place) -
     place.back_up()
     runs = Archive.open(place.root).runs()
     assert [run.get("from_capture") for run in runs] == [None, 1, None]
+
+
+def test_a_capture_completes_the_archive_itself(place: Place) -> None:
+    place.pages.edit(min(place.pages.posts), body=f'<p><img src="{LOST}"></p>')
+    place.pages.missing.clear()
+    settings = replace(place.settings, home_url=place.pages.origin + "/")
+
+    async def run() -> list[object]:
+        async with Engine() as engine:
+            made = capture(place.root, Archive.open(place.root).info.blog_id, settings, engine)
+            async with made:
+                return [event async for event in made]
+
+    events = asyncio.run(run())
+    assert events[-1] == AssetsCompleted((place.pages.origin + LOST,), 2)
+    assert place.asset(LOST).source == "capture:000001"
+    assert place.damage() == []

@@ -129,5 +129,5 @@ def test_any_line_is_read_or_refused(data: bytes) -> None:
 
 def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     (tmp_path / "index.cdxj").write_bytes(b"key 20260102030405 {}\n\x1b[2J")
-    with pytest.raises(ArchiveDamaged, match=r"holds a line that is none of an index: key 20260102030405"):
+    with pytest.raises(ArchiveDamaged, match=r"has a line that is not an index line: key 20260102030405"):
         list(CaptureIndex(InnerPath.rooted(tmp_path) / "index.cdxj"))
