@@ -94,11 +94,7 @@ async def capture_blog(
                 bodies.clear()
         names = segments.names()
     assert names
-<<<<<<< HEAD
-    (folder / INDEX).write_bytes(b"".join(line.encode() for line in sorted(lines, key=IndexLine.encode)))
-=======
     (folder / INDEX).write_bytes(b"".join(sorted(line.encode() for line in lines)))
->>>>>>> main
     (folder / PAGES).write_bytes(b"".join(pages))
     info = CaptureInfo(
         number, "pages", "shiodamari.blog.example.jp", warc_date(started), warc_date(now or datetime.now(UTC)),
