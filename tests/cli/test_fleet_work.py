@@ -15,9 +15,8 @@ from exporter.cli import fleet_output
 from exporter.fleet import local_pool
 from tests.cli.conftest import Program
 from tests.fleet.building import blog_name, build_blog, entry
-from tests.fleet.captured import PageServer
+from tests.fleet.captured import PageServer, bare_archive
 from tests.fleet.own_pool import OwnPool
-from tests.fleet.test_outlinks import bare_archive
 from tests.support.captures import captured
 from tests.support.runs import Runs
 

@@ -7,6 +7,12 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from exporter.archive.fleet_folder import archive_place
+from exporter.archive.layout import Layout
+from exporter.archive.manifest import ArchiveInfo
+from exporter.archive.writer import create
 
 
 class PageServer:
@@ -58,3 +64,11 @@ class PageServer:
         finally:
             self._server.shutdown()
             self._server.server_close()
+
+
+def bare_archive(root: Path, blog_id: str) -> Path:
+    """Make an archive without a version at its place in a fleet."""
+    place = archive_place(root, blog_id)
+    place.mkdir(parents=True)
+    create(Layout(place), ArchiveInfo(blog_id, "2026-11-26T00:00:00Z"))
+    return place

@@ -6,15 +6,10 @@ from pathlib import Path
 import pytest
 
 from exporter.archive.fleet_folder import archive_place
-from exporter.archive.layout import Layout
-from exporter.archive.manifest import ArchiveInfo
-from exporter.archive.writer import create
 from tests.cli.conftest import Program
 from tests.fleet.building import build_blog, entry
-from tests.fleet.captured import PageServer
+from tests.fleet.captured import PageServer, bare_archive
 from tests.support.captures import captured
-
-pytest_plugins = ["tests.cli.conftest"]
 
 PUBLIC = ("--public-open-flg", "1")
 OUTSIDE = '<a href="http://friend.example/A b?q=1#top">友</a><img src="//img.example/1.png">'
@@ -74,13 +69,6 @@ def server() -> PageServer:
         "/1.html": '<a href="https://page.example/">p</a><iframe src="https://frame.example/v"></iframe>',
         "/style.css": "@font-face { src: url(https://font.example/a.woff2) }",
     })  # fmt: skip
-
-
-def bare_archive(root: Path, blog_id: str) -> Path:
-    place = archive_place(root, blog_id)
-    place.mkdir(parents=True)
-    create(Layout(place), ArchiveInfo(blog_id, "2026-11-26T00:00:00Z"))
-    return place
 
 
 def test_addresses_of_captured_pages_by_their_newest_record(

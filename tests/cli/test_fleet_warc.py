@@ -20,11 +20,8 @@ from exporter.warc.cdxj import CaptureIndex
 from exporter.warc.reading import read_record
 from tests.cli.conftest import Program
 from tests.fleet.building import build_blog, entry
-from tests.fleet.captured import PageServer
-from tests.fleet.test_outlinks import bare_archive
+from tests.fleet.captured import PageServer, bare_archive
 from tests.support.captures import captured
-
-pytest_plugins = ["tests.cli.conftest"]
 
 
 @pytest.fixture
