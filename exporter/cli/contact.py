@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exporter.cli.user_settings import keep_setting
 from exporter.errors import BlogExporterError
 from exporter.message import message, said
 from exporter.settings import Origin, own_config_path
@@ -33,6 +32,7 @@ def with_contact(out: Output, settings: Settings, config: Path | None) -> Settin
     if is_stated or not attended:
         return settings
     from exporter.cli.questions import Questions
+    from exporter.cli.user_settings import keep_setting
 
     question = message("Who should a webmaster write to? A mail or web address, sent with requests; Enter for none")
     answer = Questions().value(question, "", _contact)

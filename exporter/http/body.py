@@ -11,7 +11,6 @@ import ctypes
 import io
 import re
 import sys
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from exporter.errors import BadBody, BodyTooLarge
 from exporter.http.deadline import Deadline
+from exporter.http.inflate import Inflate, decoder
 from exporter.message import message
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ _ERROR_BYTES_KEPT = 64 * 1024
 _ERROR_BYTES_READ = 1024 * 1024
 """Bytes read of such an answer to keep its connection usable; the rest of a longer one is not read."""
 _GOOD = frozenset({HTTPStatus.OK, HTTPStatus.CREATED})
-_GZIP_OR_ZLIB, _BARE = 47, -15  # zlib's codes for either header, and for none
 _CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/(?:([0-9]{1,18})|\*)")
 _M_MMAP_THRESHOLD = -3
 _M_ARENA_MAX = -8
@@ -135,63 +134,6 @@ class Share:
 
     def __exit__(self, *_: object) -> None:
         self._budget._leave(self)
-
-
-class Inflate:
-    """Decodes ``gzip`` with one or several members (RFC 1952), and ``deflate`` with or without its header."""
-
-    def __init__(self) -> None:
-        self._inflater = zlib.decompressobj(_GZIP_OR_ZLIB)
-        self._waiting = b""
-        self._begun = False
-
-    def feed(self, data: bytes) -> None:
-        """Append bytes as they arrived."""
-        self._waiting += data
-
-    def take(self) -> bytes:
-        """Return the next decoded bytes, at most 256 KiB; empty if all are taken.
-
-        Raises:
-            BadBody: the bytes are not in this encoding.
-        """
-        while self._waiting:
-            if self._inflater.eof:
-                if not self._waiting.startswith(b"\x1f"):  # padding or garbage, not a further member
-                    self._waiting = b""
-                    break
-                self._inflater = zlib.decompressobj(_GZIP_OR_ZLIB)
-            try:
-                piece = self._inflater.decompress(self._waiting, _PIECE_BYTES)
-            except zlib.error:
-                if self._begun:
-                    raise BadBody(message("the answer is not in the encoding it claims")) from None
-                self._inflater, self._begun = zlib.decompressobj(_BARE), True
-                continue
-            self._begun = True
-            self._waiting = self._inflater.unconsumed_tail or self._inflater.unused_data
-            if piece:
-                return piece
-        return b""
-
-    def end(self) -> None:
-        """Raise BadBody if the encoded data is incomplete."""
-        if self._begun and not self._inflater.eof:
-            raise BadBody(message("the answer's compressed body is cut short"))
-
-
-def decoder(encoding: str) -> Inflate | None:
-    """Return the decoder for a ``Content-Encoding`` (RFC 9110, section 8.4.1), or ``None`` if there is no encoding.
-
-    Raises:
-        BadBody: the encoding was not requested and cannot be read.
-    """
-    name = encoding.strip().lower()
-    if name in {"", "identity"}:
-        return None
-    if name in {"gzip", "x-gzip", "deflate"}:
-        return Inflate()
-    raise BadBody(message("the answer is in an encoding that cannot be read"))
 
 
 class BodyStream:

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import IO, Final
 
 from exporter.errors import BadBody, BodyTooLarge
-from exporter.http.body import Inflate
+from exporter.http.inflate import Inflate
 from exporter.message import message
 
 MAX_HEAD_BYTES: Final = 256 * 1024

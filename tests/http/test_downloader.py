@@ -22,7 +22,7 @@ from exporter.errors import (
     Unreachable,
 )
 from exporter.http.address_guard import AddressGuard
-from exporter.http.body import Inflate, decoder
+from exporter.http.inflate import Inflate, decoder
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Download, Downloader
 from tests.http.clocks import JumpClock
