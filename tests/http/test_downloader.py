@@ -22,9 +22,9 @@ from exporter.errors import (
     Unreachable,
 )
 from exporter.http.address_guard import AddressGuard
-from exporter.http.inflate import Inflate, decoder
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Download, Downloader
+from exporter.http.inflate import Inflate, decoder
 from tests.http.clocks import JumpClock
 from tests.http.service import Service, raw_service, running_service, says
 from tests.http.sink import Memory, downloading, leading_to, using
