@@ -40,7 +40,6 @@ _STATE = """async () => {
         text: document.body.innerText,
         title: document.title,
         pictures: [...document.images].map(each => each.naturalWidth),
-        sheets: document.styleSheets.length,
         font: getComputedStyle(document.body).fontFamily,
         background: getComputedStyle(document.body).backgroundColor,
     };
