@@ -217,7 +217,11 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("code", "path", "detail", "damage"), DAMAGES, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("code", "path", "detail", "damage"),
+    DAMAGES,
+    ids=[f"{code}-{path[:40]}-{detail[:40]}" for code, path, detail, _ in DAMAGES],
+)
 def test_damage_is_named(archive: Built, code: FindingCode, path: str, detail: str, damage: Damage) -> None:
     damage(archive)
     for quick in (False, True):
