@@ -298,7 +298,7 @@ def _declared(
     if files is not None:
         if asked:
             raise UsageError(message("An export file has no exchanges with a service: leave out --warc."))
-        out.say("An export file has no exchanges with a service, so --warc changes nothing.")
+        out.say(message("An export file has no exchanges with a service, so --warc changes nothing."))
         return replace(settings, warc=False), None
     service = records_of(root, settings)
     declared = declared_flags(service, settings, blog_id, out, all_as_draft=False)

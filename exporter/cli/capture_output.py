@@ -156,7 +156,7 @@ def _known(outcome: CaptureOutcome) -> int:
 def _answers(outcome: CaptureOutcome) -> str:
     pages = message_n("{n:,} page", "{n:,} pages", outcome.pages)
     files = message_n("{n:,} file", "{n:,} files", outcome.requisites)
-    same = message_n("{n:,} unchanged", "{n:,} unchanged", outcome.unchanged)
+    same = message("{n:,} unchanged", n=outcome.unchanged)
     return message("  {pages} and {files} answered, {same}.", pages=pages, files=files, same=same)
 
 

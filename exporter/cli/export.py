@@ -133,7 +133,7 @@ def _export_wacz(out: Output, archive: Path | None, target: Path | None, given: 
     from exporter.library.wacz import WaczOptions, export_wacz
 
     if archive is None or target is None:
-        raise UsageError("export wacz needs DIR, the archive, and OUT, a new file: export wacz DIR OUT.wacz.")
+        raise UsageError(message("export wacz needs DIR, the archive, and OUT, a new file: export wacz DIR OUT.wacz."))
     check_wacz_options(given)
     info = Archive.open(archive).info
     found = resolved(given, info.blog_id, out)

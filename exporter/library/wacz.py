@@ -250,7 +250,8 @@ class _Renderer:
         self._number = 0
         day = f"{self._moment:{_DAY}}"
         note = t(
-            "This page was made by blog-exporter from the archive of {day}. It is not the blog's own page.", day=day
+            "This is not the blog's own page. It was made from the archive of {day} by blog-exporter.",
+            day=day,
         )
         self._pages = SinglePages(posts, note)
         self._writer = RecordWriter(content, self._next_id)

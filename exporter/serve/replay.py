@@ -160,7 +160,7 @@ class ReplayServer:
         try:
             answer = None if record is None else opened.enter_context(replayed(lookup, record, destination, place))
         except OSError as error:
-            raise ArchiveDamaged("A file of the captures cannot be read. Verify the archive.") from error
+            raise ArchiveDamaged(message("A file of the captures cannot be read. Verify the archive.")) from error
         return None if answer is None or record is None else (answer, record)
 
     def _note(self, request: web.BaseRequest, status: int, problem: str, address: str = "") -> web.Response:

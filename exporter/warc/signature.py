@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
+from exporter.message import message
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
@@ -66,7 +67,7 @@ def _read_key(path: Path) -> EllipticCurvePrivateKey:
         from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
     except ImportError as error:
         raise UsageError(
-            "--sign needs the package cryptography: pip install 'blog-exporter[sign]', or leave out --sign."
+            message("--sign needs the package cryptography: pip install 'blog-exporter[sign]', or leave out --sign.")
         ) from error
     try:
         with path.open("rb") as file:

@@ -88,7 +88,7 @@ def test_both_texts_name_the_same_files_and_commands() -> None:
 
     assert names(ENGLISH) - names(JAPANESE) == {"最初にお読みください.txt"}
     assert names(JAPANESE) - names(ENGLISH) == {"README.txt"}
-    assert len(names(ENGLISH)) == 11
+    assert len(names(ENGLISH)) == 12
     assert commands(ENGLISH) == commands(JAPANESE)
     assert len(commands(ENGLISH)) == 8
     for command in ("status", "log", "show", "verify", "rebuild"):

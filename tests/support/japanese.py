@@ -33,10 +33,10 @@ ENGLISH = re.compile(r"(?<![A-Za-z])[a-z]{2,}(?![A-Za-z])")
 KNOWN = frozenset({
     "css", "html", "json", "markdown", "wordpress", "latest", "ninja", "cron", "systemd", "launchd", "windows",
     "body", "or", "sidecar", "inspect", "entry", "get", "list", "kazu", "hugo", "crontab", "demo", "archive",
-    "wxr", "movabletype", "blogger", "atom", "ghost", "jekyll", "pelican", "csv", "jsonfeed", "epub", "parquet",
+    "wxr", "wacz", "movabletype", "blogger", "atom", "ghost", "jekyll", "pelican", "csv", "jsonfeed", "epub", "parquet",
     "sqlite", "item", "comment", "file", "user", "asset", "entries", "comments", "files", "assets", "blogs", "ja", "en",
     "chmod", "toml", "fc", "bd", "vm", "since", "nowhere", "nonsense", "true", "false", "yes", "no", "version",
-    "title", "data", "completeness", "outcome", "me", "identity", "page", "word", "bundle", "bag", "pandas", "article", "image", "nginx", "launchctl", "load", "schtasks", "pip", "install", "apt", "age", "keygen", "datasette", "duckdb",
+    "title", "data", "completeness", "outcome", "me", "identity", "page", "word", "bundle", "bag", "pandas", "article", "image", "nginx", "launchctl", "load", "schtasks", "pip", "install", "apt", "age", "keygen", "mailto", "datasette", "duckdb",
 })  # fmt: skip
 """Names of formats, requests, kinds of records, other programs, and people in the sample blog."""
 
