@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,7 +76,9 @@ def blog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[StyledBlog,
     built = archive_of(tmp_path_factory.mktemp("replay") / "blog", made)
     with made.serving_in_thread() as origin:
         hosts = frozenset({"pictures.example.jp", "video.example.com"})
-        outcome = asyncio.run(capture(built.root, origin, skipped_hosts=hosts))
+        # Playwright's event loop may run in this thread.
+        with ThreadPoolExecutor(1) as thread:
+            outcome = thread.submit(lambda: asyncio.run(capture(built.root, origin, skipped_hosts=hosts))).result()
         assert outcome.exit_code == 0, outcome.error
         with_site(built, origin)
         yield made, built
