@@ -261,6 +261,9 @@ def all_read(root: Path) -> Iterator[str]:
         files.fetch(url, Expected())
 
 
+BROKEN_ANSWERS = {"chunks of more absurd sizes", "chunks of negative sizes"}
+
+
 @pytest.mark.parametrize("name", CONTENTS)
 def test_strange_content(whole: Whole, archive: Path, tmp_path: Path, name: str) -> None:
     forge(Layout(archive), 2, CONTENTS[name])
@@ -268,7 +271,8 @@ def test_strange_content(whole: Whole, archive: Path, tmp_path: Path, name: str)
     outside = Outside.made(tmp_path / "docs")
     wrong, codes = tried(whole, archive, outside, tmp_path)
     assert wrong == []
-    assert codes["verify"] == 13
+    # A broken answer in a whole record is what a server sent. The archive itself is incomplete, not damaged.
+    assert codes["verify"] == (3 if name in BROKEN_ANSWERS else 13)
 
 
 def test_a_circle_of_revisits_ends(archive: Path) -> None:
