@@ -56,6 +56,7 @@ def test_an_archive_with_captures_alone(runs: Runs, archive: Built) -> None:
     done = runs.run("status", archive.root)
     assert done.code == 0, done.err
     assert done.out.startswith("OK · captures alone, no backup yet\n")
+    assert "INCOMPLETE" not in done.out
     checked = runs.run("verify", archive.root)
     assert checked.code == 0, checked.err
     assert "Intact: 0 versions, 2 captures, every hash, chain, fold and record of a capture holds." in checked.out
