@@ -31,7 +31,7 @@ _INITIAL_CONCURRENCY = 4.0
 _MIN_REST_ANSWERS = 2  # answers before the limit grows again after a refusal; doubled up to the longest
 _MAX_REST_ANSWERS = 512
 
-_DRIFT_SECONDS: Final = 0.001  # how much faster the service's clock may run in a second
+_DRIFT_SECONDS: Final = 0.01  # how much later the first of a second's requests may arrive, such as on a new connection
 _SPACING_FACTOR: Final = 0.9  # fraction of an even spacing, so that one late request does not delay all others
 _LATE_SECONDS = 0.05  # how late a start may be without delaying the next ones
 _CUT_OFF_SECONDS = 1.0  # time in which a service notices that a connection was closed

@@ -36,8 +36,6 @@ def write_list(path: Path, lines: Iterable[str]) -> Path:
 
 _ID = re.compile(rb"([?&]id=)([^& ]+)")
 _HEAD_ENDS = b"\r\n\r\n"
-_TRIP_SECONDS = 0.02
-"""How much longer a request on a new connection is under way than one on an open connection."""
 
 
 class _Record:
@@ -57,7 +55,7 @@ class _Record:
         """Return a summary; ``again`` counts repeated requests for an entry."""
         starts, most, first = self.starts, 0, 0
         for number, moment in enumerate(starts):
-            while starts[first] < moment - 1 + _TRIP_SECONDS:
+            while starts[first] < moment - 1:
                 first += 1
             most = max(most, number - first + 1)
         entries = {target: count for target, count in self.asked.items() if b"/entry/get" in target}

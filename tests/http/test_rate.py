@@ -129,4 +129,4 @@ async def test_a_request_waits_when_all_permits_are_taken(clock: JumpClock) -> N
     window.heard(1)
     window.heard(1)
     await waiting
-    assert clock.monotonic() == pytest.approx(6.001)
+    assert clock.monotonic() == pytest.approx(6.01)
