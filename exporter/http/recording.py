@@ -71,7 +71,7 @@ class MemoryAnswer(io.BytesIO):
         self._counted = 0
         self.dropped = False
 
-    def write(self, data: bytes) -> int:  # type: ignore[override]
+    def write(self, data: bytes) -> int:  # type: ignore[override]  # aiohttp writes bytes only
         """Append bytes, unless there is no room."""
         if self.dropped:
             return len(data)

@@ -110,7 +110,7 @@ class RecordingProtocol(ResponseHandler):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin a connection."""
-        super().connection_made(_Copying(transport, self))  # type: ignore[arg-type]
+        super().connection_made(_Copying(transport, self))  # type: ignore[arg-type]  # it passes everything on
 
     def data_received(self, data: bytes) -> None:
         """Receive bytes; aiohttp calls this without any to go on with what it has."""

@@ -21,7 +21,7 @@ def place(address: str) -> str:
 
 
 def changed(html: str, **options: object) -> str:
-    return ReplayWriter(ADDRESS, place, **options).page(html)  # type: ignore[arg-type]
+    return ReplayWriter(ADDRESS, place, **options).page(html)  # type: ignore[arg-type]  # options of any type
 
 
 @pytest.mark.parametrize(
