@@ -30,6 +30,8 @@ WRITERS: tuple[tuple[str, ...], ...] = (
     ("rebuild",),
     ("prune", "--keep-last", "1"),
 )
+ONLINE: tuple[tuple[str, ...], ...] = (("capture",), ("backup",))
+"""Commands that ask the blog; :meth:`Whole.online` knows their options."""
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,18 @@ from tests.hostile.building import edited, small_blog
 from tests.move.home import Home, running_home
 from tests.support.demo_service import DemoService
 from tests.support.runs import Runs, Zygote
+from tests.support.styled_blog import StyledBlog, styled_blog
 from tests.wordpress.fake import LOGIN, in_thread
 
 
 @dataclass(frozen=True)
 class Whole:
-    """An intact archive, its blog and service, and a WordPress to move to; tests must not change it."""
+    """An intact archive, its blog, service and public pages, and a WordPress to move to; tests must not change it."""
 
     root: Path
     blog: Blog
     service: DemoService
+    pages: StyledBlog
     runs: Runs
     home: Home
 
@@ -33,6 +35,15 @@ class Whole:
             "backup", self.blog.blog_id, "--base-url", self.service.base_url, "--archive", root,
             "--allow-private-network", "--retries", 1,
         )  # fmt: skip
+
+    def capture(self, root: Path) -> tuple[object, ...]:
+        """Return the command that captures the blog's public pages."""
+        options = "--home-url", self.pages.origin, "--rate", 1000, "--retries", 1, "--allow-private-network"
+        return "capture", root, *options
+
+    def online(self, command: tuple[str, ...], root: Path) -> tuple[object, ...]:
+        """Return the whole command for one of ``ONLINE``, and nothing for another."""
+        return {("backup",): self.backup, ("capture",): self.capture}.get(command, lambda _: ())(root)
 
     @property
     def picture(self) -> str:
@@ -45,10 +56,16 @@ def whole(zygote: Zygote, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     folder = tmp_path_factory.mktemp("hostile")
     root = folder / "archive"
     blog = small_blog("")
-    with DemoService(blog).run_in_thread() as service, Runs(folder, zygote) as runs, in_thread(running_home()) as home:
+    pages = styled_blog(1)
+    with (
+        DemoService(blog).run_in_thread() as service,
+        pages.serving_in_thread(),
+        Runs(folder, zygote) as runs,
+        in_thread(running_home()) as home,
+    ):
         made = small_blog(service.base_url)
         blog.entries, blog.pictures = made.entries, made.pictures
-        found = Whole(root, blog, service, runs, home)
+        found = Whole(root, blog, service, pages, runs, home)
         for _ in range(2):
             done = runs.run(*found.backup(root))
             assert done.code in {0, 3}, done.err

@@ -31,7 +31,7 @@ from tests.hostile.building import (
     sock,
     stored,
 )
-from tests.hostile.commands import COPIES, READERS, WRITERS, Place, arguments
+from tests.hostile.commands import COPIES, ONLINE, READERS, WRITERS, Place, arguments
 from tests.hostile.conftest import Whole
 from tests.support.runs import Done
 
@@ -177,11 +177,11 @@ WHOLE = ("digest up, latest", "digest absolute", "picture is a link")
 def chosen(name: str) -> list[tuple[str, ...]]:
     """Return the commands to try an attack with: all that write, and a rotating choice of the others."""
     if name in WHOLE:
-        return [*READERS, *COPIES, *WRITERS, ("backup",)]
+        return [*READERS, *COPIES, *WRITERS, *ONLINE]
     turn = list(ATTACKS).index(name)
     readers = islice(cycle(READERS), turn * 5, turn * 5 + 5)
     copies = [COPIES[turn % 2], *islice(cycle(COPIES[2:]), turn * 2, turn * 2 + 2)]
-    return [*readers, ("verify",), *copies, *WRITERS, ("backup",)]
+    return [*readers, ("verify",), *copies, *WRITERS, *ONLINE]
 
 
 WITHOUT_AN_ARCHIVE = {"completion", "init", "demo", "profiles", "login", "logout", "whoami", "fleet"}
@@ -208,7 +208,7 @@ def test_nothing_outside_is_touched(
     environ = {"TMPDIR": str(place.out), "XDG_CONFIG_HOME": str(place.out / "config")}
     wrong: list[str] = []
     for number, command in enumerate(chosen(name)):
-        given = whole.backup(archive) if command == ("backup",) else arguments(command, place, number)
+        given = whole.online(command, archive) or arguments(command, place, number)
         trace = tmp_path / "trace.json"
         trace.unlink(missing_ok=True)
         run = whole.runs.start(*given, trace=trace, environ=environ)

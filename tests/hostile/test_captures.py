@@ -29,7 +29,7 @@ from exporter.warc.cdxj import CaptureIndex, surt
 from exporter.warc.lookup import CaptureLookup
 from tests.archive.capturing import NAME, forge, member, reseal
 from tests.hostile.building import Outside, endless, fifo, folder, link, sock
-from tests.hostile.commands import Place, arguments
+from tests.hostile.commands import ONLINE, Place, arguments
 from tests.hostile.conftest import Whole
 from tests.hostile.test_archives import faults
 from tests.support.captures import captured
@@ -49,7 +49,7 @@ URL = "http://blog.example/page"
 HTTP = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 COMMANDS = (
     ("verify",), ("verify", "--quick"), ("status",), ("sync", "{out}"), ("export", "bagit", "{out}", "--only", "all"),
-    ("prune", "--keep-last", "1"), ("rebuild",), ("files",), ("backup",),
+    ("prune", "--keep-last", "1"), ("rebuild",), ("files",), *ONLINE,
 )  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def tried(
     place.out.mkdir()
     environ = {"TMPDIR": str(place.out), "XDG_CONFIG_HOME": str(place.out / "config")}
     for number, command in enumerate(commands):
-        given = whole.backup(root) if command == ("backup",) else arguments(command, place, number)
+        given = whole.online(command, root) or arguments(command, place, number)
         trace = around / "trace.json"
         trace.unlink(missing_ok=True)
         begun = time.monotonic()
@@ -91,7 +91,7 @@ def tried(
         wrong += [f"{' '.join(command)}: {each}" for each in faults(done, trace, outside, around)]
         if time.monotonic() - begun > SECONDS:
             wrong.append(f"{' '.join(command)}: took too long")
-        said = [] if command == ("backup",) else done.err.splitlines()
+        said = [] if command in ONLINE else done.err.splitlines()
         if len(said) > 8 or any(len(each) > 1000 for each in said):
             wrong.append(f"{' '.join(command)}: says too much: {done.err[:500]}")
     if outside.state() != before:

@@ -21,7 +21,7 @@ from exporter.lossless_json import Frozen, freeze
 from exporter.model.kinds import Kind
 from tests.cli.conftest import Program
 from tests.hostile.building import seal
-from tests.hostile.commands import HOME
+from tests.hostile.commands import HOME, ONLINE
 from tests.hostile.conftest import Whole
 
 pytestmark = pytest.mark.hostile
@@ -50,7 +50,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("export", "bagit", "{archive}", "{out}/bag"),
     ("site", "{archive}"),
     ("rebuild", "{archive}"),
-    ("backup",),
+    *ONLINE,
     ("status", "{archive}"),
 )
 """The commands that only read come first, so that they all see the forged values."""
@@ -262,12 +262,12 @@ def test_every_command_succeeds_or_reports_the_problem_in_one_line(
             word.format(archive=archive, out=tmp_path / "out", entry=entry) if "{" in word else word for word in command
         ]
         words += new_home if command[0] == "move" else ()
-        done = program(*(whole.backup(archive) if command == ("backup",) else words))
+        done = program(*(whole.online(command, archive) or words))
         said = done.out + done.err
         told = " ".join(command)
         if done.code not in {0, *REFUSALS} or "Unexpected" in said or "Traceback" in said:
             wrong.append(f"{told}: exit {done.code}: {done.err[-300:]}")
-        if done.code in REFUSALS and command != ("backup",) and "error: " not in said and '"error"' not in said:
+        if done.code in REFUSALS and command not in ONLINE and "error: " not in said and '"error"' not in said:
             wrong.append(f"{told}: exit {done.code} without a reason: {done.err[-300:]}")
         if command == ("verify", "{archive}") and (done.code == 13) is not (name in WRONG):
             wrong.append(f"{told}: exit {done.code}: {said[-600:]}")
