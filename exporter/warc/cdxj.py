@@ -182,6 +182,7 @@ def _text(raw: dict[str, Any], name: str) -> str:
     value = raw.get(name)
     if not isinstance(value, str):
         raise ValueError(name)  # noqa: TRY004 - like the other faults of a line
+    value.encode()  # half a character is a ValueError, too
     return value
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from exporter.demo.content import Blog
 from tests.hostile.building import edited, small_blog
+from tests.hostile.commands import ONLINE
 from tests.move.home import Home, running_home
 from tests.support.demo_service import DemoService
 from tests.support.runs import Runs, Zygote
@@ -43,7 +44,8 @@ class Whole:
 
     def online(self, command: tuple[str, ...], root: Path) -> tuple[object, ...]:
         """Return the whole command for one of ``ONLINE``, and nothing for another."""
-        return {("backup",): self.backup, ("capture",): self.capture}.get(command, lambda _: ())(root)
+        made = {"backup": self.backup, "capture": self.capture}.get(command[0])
+        return made(root) if made and command in ONLINE else ()
 
     @property
     def picture(self) -> str:
