@@ -27,6 +27,7 @@ from benchmarks import (
     fleet_work,
     history,
     kept,
+    real,
     scale,
     search,
     site,
@@ -41,6 +42,7 @@ Measure = Callable[[Bench], Iterator[Row]]
 MEASURES: dict[str, Measure] = {
     "starts": starts.starts,
     "crawl": crawl.crawl,
+    "real": real.real,
     "unchanged": crawl.unchanged,
     "pictures": crawl.pictures,
     "history": history.history,
@@ -65,7 +67,7 @@ BY_NAME: dict[str, Measure] = {
     "fleet-forecast": fleet.fleet_forecast,
 }
 """Slow measurements, which run only if they are named."""
-SHORT = ("starts", "crawl", "unchanged", "history", "site", "exports", "conversion", "search", "capture")
+SHORT = ("starts", "crawl", "real", "unchanged", "history", "site", "exports", "conversion", "search", "capture")
 """The measurements of the short form."""
 _WORST = 1.25
 _RECORDED_TIMES = 3

@@ -60,13 +60,13 @@ class Nightly:
         self.night += 1
 
 
-def nightly(root: Path, size: BlogSize, versions: int) -> Iterator[Nightly]:
+def nightly(root: Path, size: BlogSize, versions: int, *, real: bool = False) -> Iterator[Nightly]:
     """Make an archive whose newest version is the blog as served, and yield it after each version.
 
     Each night from the second on, one entry with an older text gets its final text, and one comment is added. The more
     versions there are, the more the first one differs.
     """
-    content, archive = Content(size), Nightly(root)
+    content, archive = Content(size, real=real), Nightly(root)
     nights = versions - 1
     edits = [1 + (night - 1) % size.entries for night in range(1, nights + 1)]
 
@@ -95,7 +95,7 @@ def nightly(root: Path, size: BlogSize, versions: int) -> Iterator[Nightly]:
         yield archive
 
 
-def build(root: Path, size: BlogSize, versions: int = 1) -> Nightly:
-    """Make such an archive."""
-    *_, archive = nightly(root, size, versions)
+def build(root: Path, size: BlogSize, versions: int = 1, *, real: bool = False) -> Nightly:
+    """Make such an archive; with ``real``, its entries are as long and as varied as real ones."""
+    *_, archive = nightly(root, size, versions, real=real)
     return archive

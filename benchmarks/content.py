@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from benchmarks.real_posts import real_body
 from exporter.demo.content import fields
 from tests.support.generated import generated_blog
 
@@ -24,6 +25,7 @@ SWEEPS: Final = 2
 EMOJI: Final = 4
 
 _POOL = 64
+_REAL_POOL = 256
 _FILE_BYTES = 50_000
 _FIRST_YEAR, _YEARS = 2006, 20
 _PICTURES = "https://img.example.jp"
@@ -131,16 +133,18 @@ class Content:
     Args:
         size: the numbers of records.
         host: the host of the pictures.
+        real: make the entries as long and as varied as real ones (:mod:`benchmarks.real_posts`).
 
     Attributes:
         edits: how often entry 1 was edited; its title says so.
     """
 
-    def __init__(self, size: BlogSize, host: str = _PICTURES) -> None:
+    def __init__(self, size: BlogSize, host: str = _PICTURES, *, real: bool = False) -> None:
         self.edits = 0
         self._size = size
         chance = random.Random(1)
-        blog = generated_blog(_POOL, _POOL, _POOL, blog_id=BLOG_ID)
+        pool = _REAL_POOL if real else _POOL
+        blog = generated_blog(pool, pool, pool, blog_id=BLOG_ID)
         known = {"entry_id": "@id@", "name": "entry-@id@", "title": _TITLE}
 
         def template(record: dict[str, Any], **markers: str) -> bytes:
@@ -152,11 +156,14 @@ class Content:
 
         self.user = json.dumps(blog.user).encode("ascii")
         self._entries = [
-            template(fields(each), **known, year="@year@", entry_text=body(chance)) for each in blog.entries.values()
+            template(
+                fields(each), **known, year="@year@", entry_text=real_body(chance, _PICTURES) if real else body(chance)
+            )
+            for each in blog.entries.values()
         ]
         self._items = [
             template(fields(each), **known, comment_count="@count@")
-            for each in blog.list_page(0, _POOL, newest_first=True)
+            for each in blog.list_page(0, pool, newest_first=True)
         ]
         self._comments = [
             template(fields(each), cm_id="@id@", entry_id="@entry@", regist_date="@year@/04/12")
@@ -167,22 +174,26 @@ class Content:
     def entry(self, number: int) -> bytes:
         """Return an entry's record."""
         values = {b"id": number, b"year": self._year(number), b"edit": self._edits(number)}
-        return self._entries[number % _POOL] % values
+        return self._entries[number % len(self._entries)] % values
 
     def item(self, number: int) -> bytes:
         """Return an entry's list item."""
         each, more = divmod(self._size.comments, self._size.entries)
         count = each + (number <= more)
-        return self._items[number % _POOL] % {b"id": number, b"count": count, b"edit": self._edits(number)}
+        return self._items[number % len(self._entries)] % {b"id": number, b"count": count, b"edit": self._edits(number)}
 
     def comment(self, number: int) -> bytes:
         """Return a comment's record."""
         entry = (number - 1) % self._size.entries + 1
-        return self._comments[number % _POOL] % {b"id": number, b"entry": entry, b"year": self._year(entry)}
+        return self._comments[number % len(self._entries)] % {
+            b"id": number,
+            b"entry": entry,
+            b"year": self._year(entry),
+        }
 
     def file(self, number: int) -> bytes:
         """Return a file's record."""
-        return self._files[number % _POOL] % {b"id": number}
+        return self._files[number % len(self._entries)] % {b"id": number}
 
     def answer(self, target: bytes) -> bytes | None:
         """Return the body for a path with its query; ``None`` if nothing is served there.

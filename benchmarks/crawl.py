@@ -140,7 +140,7 @@ def large(bench: Bench) -> Iterator[Row]:
     for part in (10, 1):
         entries = bench.size(100_000, 1_000) // part
         size = BlogSize(entries, 10 * entries, entries // 5)
-        with serving(size) as service:
+        with serving(size, "--real") as service:
             for views, options in (("no views", PLAIN), ("all views", ())):
                 step = bench.anew(partial(backup, service.base_url, options=options))
                 taken.setdefault(views, []).append(step())

@@ -20,9 +20,9 @@ LOOP = "plain Jinja2 loop"
 _GOALS = {"hugo": 7.0, "wxr": 5.0, "epub": 9.0, "jekyll": 7.0}
 
 
-def make_archive(root: Path, entries: int) -> None:
+def make_archive(root: Path, entries: int, *, real: bool = False) -> None:
     """Make an archive with this number of entries and twice as many comments, with its ``latest/`` but no views."""
-    build(root, BlogSize(entries, 2 * entries, 0))
+    build(root, BlogSize(entries, 2 * entries, 0), real=real)
     rebuild(Archive.open(root), Settings(markdown=False, site=False))
 
 

@@ -112,14 +112,14 @@ def sizes_of(mean: BlogSize, *, varied: bool) -> list[BlogSize]:
     return [BlogSize(*(max(1, round(each * count)) for count in astuple(mean))) for each in times]
 
 
-async def _serve(size: BlogSize, latency: float, platform: str | None, *, pictures: bool) -> None:
+async def _serve(size: BlogSize, latency: float, platform: str | None, *, pictures: bool, real: bool) -> None:
     listening = socket.create_server(("127.0.0.1", 0))
     base_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     content: Content | Platform
     if platform is not None:
         content = Platform(sizes_of(size, varied=platform == "varied"))
     else:
-        content = Content(size, base_url) if pictures else Content(size)
+        content = Content(size, base_url, real=real) if pictures else Content(size, real=real)
     server = await asyncio.get_running_loop().create_server(
         lambda: Connection(partial(_response, content), latency), sock=listening
     )
@@ -136,10 +136,11 @@ def main() -> None:
     add_options(parser)
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
     parser.add_argument("--pictures", action="store_true", help="let entries show the pictures that are served here")
+    parser.add_argument("--real", action="store_true", help="make entries as long and as varied as real ones")
     parser.add_argument("--platform", choices=["equal", "varied"], help="have a blog for every ID")
     options = parser.parse_args()
     size = BlogSize.of(options)
-    asyncio.run(_serve(size, options.latency, options.platform, pictures=options.pictures))
+    asyncio.run(_serve(size, options.latency, options.platform, pictures=options.pictures, real=options.real))
 
 
 if __name__ == "__main__":
