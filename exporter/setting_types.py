@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from datetime import date, timedelta, timezone, tzinfo
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from exporter.message import Message, listed, message
 from exporter.text import printable
@@ -190,12 +190,12 @@ def rate(text: str) -> float:
     return number
 
 
-@dataclass(frozen=True, slots=True)
 class WholeNumber:
     """Reads whole numbers in a range."""
 
-    smallest: int
-    largest: int
+    def __init__(self, smallest: int, largest: int) -> None:
+        self.smallest = smallest
+        self.largest = largest
 
     def __call__(self, text: str) -> int:
         """Read a number."""
@@ -241,8 +241,7 @@ _METAVARS: Final[dict[Callable[[str], Any], str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """A setting: the reader of its text, the text of its default (``None``: unset), and its help, a sentence."""
 
     read: Callable[[str], Any]

@@ -18,8 +18,8 @@ from typing import Any, Final, NamedTuple
 
 from exporter.errors import UsageError
 from exporter.message import message, system_reason
-from exporter.service.interface import Profile
-from exporter.service.registry import DEFAULT_SERVICE, PROFILES, SERVICE_SETTINGS, SERVICES, own_profile, profile_for
+from exporter.service.declarations import BLOG_V1, DECLARATIONS, Profile
+from exporter.service.registry import PROFILES, SERVICE_SETTINGS, own_profile, profile_for
 from exporter.setting_types import (
     OneOf,
     Setting,
@@ -139,7 +139,7 @@ class Settings:
         words, "", message("Age recipients of encrypted copies, separated by commas.")
     )
     recipients_file: Path | None = unset(Path, message("File that holds the age recipients of encrypted copies."))
-    timezone: tzinfo = setting(zone, DEFAULT_SERVICE.defaults["timezone"], message("Time zone of the blog's dates."))
+    timezone: tzinfo = setting(zone, BLOG_V1.defaults["timezone"], message("Time zone of the blog's dates."))
     oauth_authorize_url: str | None = unset(some_text, message("Sign-in page of the service."))
     oauth_token_url: str | None = unset(some_text, message("Address that issues access tokens."))
     oauth_client_id: str | None = unset(some_text, message("Client ID of this program at the service."))
@@ -390,7 +390,7 @@ def resolve(
         sources.append((Source(Origin.PROFILE, profile.name), profile.settings))
     named = next((values["service"] for _, values in sources if "service" in values), None)
     name = named or service or (profile.service if profile is not None else "")
-    kind = SERVICES.get(str(name))
+    kind = DECLARATIONS.get(str(name))
     sources.append((Source(Origin.DEFAULT), {"service": name, **kind.defaults} if kind is not None else {}))
     found: dict[str, Any] = {}
     origins = dict.fromkeys(SETTINGS, Source(Origin.DEFAULT))

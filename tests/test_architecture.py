@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from exporter.service.blog_v1 import BlogV1
+from exporter.service.declarations import BLOG_V1
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "exporter"
@@ -212,7 +213,7 @@ def circles(known: dict[str, Path]) -> list[list[str]]:
 
 def fields_of_the_service(name: str, text: str) -> Iterator[str]:
     """Yield each text and attribute of a module outside of ``service`` that names a field or a setting of BlogV1."""
-    fields = {field for roles in BlogV1.roles.values() for field in roles} | PAGING | set(BlogV1.own_settings)
+    fields = {field for roles in BlogV1.roles.values() for field in roles} | PAGING | set(BLOG_V1.settings)
     banned = fields - NEUTRAL - OUTPUT.get(room_of(name), set())
     tree = ast.parse(text)
     prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
@@ -220,7 +221,7 @@ def fields_of_the_service(name: str, text: str) -> Iterator[str]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
             found = set(re.findall(r"\w+", node.value)) & banned
         elif isinstance(node, ast.Attribute):
-            found = {node.attr} & set(BlogV1.own_settings)
+            found = {node.attr} & set(BLOG_V1.settings)
         else:
             continue
         yield from (f"{name}, line {node.lineno}: {field}" for field in sorted(found))

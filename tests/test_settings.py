@@ -21,7 +21,7 @@ def write(path: Path, text: str, mode: int = 0o600) -> Path:
 
 
 def test_every_option_of_the_service_is_a_setting_with_the_same_default() -> None:
-    for name in Options.__slots__:
+    for name in Options._fields:
         assert Settings().get(name) == getattr(Options(), name)
 
 

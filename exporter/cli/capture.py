@@ -17,7 +17,7 @@ from exporter.cli.source import NamedSource, find_source, host_of
 from exporter.cli.target import BlogTarget, address_in, find_target, remember_options
 from exporter.errors import Incomplete, UsageError
 from exporter.message import message
-from exporter.service.public_site.source import PublicSite
+from exporter.service.declarations import PUBLIC_SITE
 from exporter.settings import SETTINGS, option_name
 
 if TYPE_CHECKING:
@@ -123,9 +123,9 @@ def _find(
         return find_source(words, options, out=out, archive=archive, config=config, new=new)
     except UsageError:
         address = address_in(words)
-        if address is None or options.get("service") not in {None, PublicSite.name}:
+        if address is None or options.get("service") not in {None, PUBLIC_SITE.name}:
             raise
-        chosen = {**options, "service": PublicSite.name, "base_url": options.get("base_url") or address}
+        chosen = {**options, "service": PUBLIC_SITE.name, "base_url": options.get("base_url") or address}
         chosen["home_url"] = options.get("home_url") or address
         blog_id = host_of(address)
         root = archive or Path(blog_id)

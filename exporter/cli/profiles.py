@@ -11,7 +11,7 @@ from exporter.cli.help import cli_command
 from exporter.cli.options import with_config
 from exporter.cli.output import OnLoss, Output
 from exporter.message import message
-from exporter.service.interface import BLOG_HOSTS, FactBasis, KnownFact, Profile
+from exporter.service.declarations import BLOG_HOSTS, FactBasis, KnownFact, Profile
 from exporter.service.registry import PROFILES
 from exporter.settings import ConfigFile, check_profile, known_profiles, profile_named, read_config
 

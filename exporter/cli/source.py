@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from exporter.cli.target import BlogTarget, address_in, blog_id_in, find_target
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import either, listed, message, message_n, suggested
-from exporter.service.atompub.source import AtomPub
+from exporter.service.declarations import ATOMPUB
 from exporter.settings import read_config
 from exporter.text import printable
 
@@ -86,7 +86,7 @@ def find_source(
 def _is_unknown(target: BlogTarget) -> bool:
     """Return whether the settings do not suffice to read the blog: they name no service, or one that needs a user."""
     settings = target.settings
-    return settings.base_url is None or (settings.service == AtomPub.name and settings.user is None)
+    return settings.base_url is None or (settings.service == ATOMPUB.name and settings.user is None)
 
 
 def _of_blog_id(
@@ -152,7 +152,7 @@ def _of_address(address: str, options: Mapping[str, Any], archive: Path | None, 
     service = options.get("service")
     way = ways.chosen(service)
     if service is None and options.get("user") is not None:
-        way = ways.chosen(AtomPub.name) or way  # it needs a sign-in, which the user has
+        way = ways.chosen(ATOMPUB.name) or way  # it needs a sign-in, which the user has
     if way is None:
         raise UsageError(nothing_at(ways, service))
     given = {name: value for name, value in options.items() if value is not None}

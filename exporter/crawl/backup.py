@@ -47,8 +47,8 @@ from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory, UsageError
 from exporter.message import message, said
 from exporter.model.kinds import Kind
+from exporter.service.declarations import BLOG_V1
 from exporter.service.joined import JoinedRecords
-from exporter.service.registry import DEFAULT_SERVICE
 from exporter.service.stated import StatedService
 from exporter.text import printable
 
@@ -157,7 +157,7 @@ class BackupRun:
             # An archive and a checkpoint are only created for a service that answers.
             self._answered = True
             if not self.settings.dry_run and not is_archive(self._layout):
-                service = None if self.service.name == DEFAULT_SERVICE.name else self.service.name
+                service = None if self.service.name == BLOG_V1.name else self.service.name
                 info = ArchiveInfo(self.settings.blog_id, timestamp(self.clock.now()), service=service)
                 self._creating = asyncio.create_task(self._create(info))
         self._queue.append(event)
@@ -379,7 +379,7 @@ class BackupRun:
             return State(self.settings.blog_id), [], Damage(), None
         reader = Archive.open(self._layout.root)
         later = later_run(reader, self.clock.now())
-        held = reader.info.service or DEFAULT_SERVICE.name
+        held = reader.info.service or BLOG_V1.name
         if held != self.service.name:
             self._join_with(held)
         if self.settings.dry_run:
@@ -421,7 +421,7 @@ class BackupRun:
         newest = reader.newest()
         sources = reader.manifest(newest).sources if newest is not None else None
         if sources is not None:
-            self._join_with(reader.info.service or DEFAULT_SERVICE.name)
+            self._join_with(reader.info.service or BLOG_V1.name)
             self._sources = sorted({*sources, self.service.name})
 
     def _restored(self, repaired: Iterable[RepairedFile]) -> bool:

@@ -14,8 +14,8 @@ from exporter.http.address_guard import check_base_url, origin_of
 from exporter.library.blog_addresses import home_of
 from exporter.library.capture import capture
 from exporter.message import suggested
+from exporter.service.declarations import PUBLIC_SITE
 from exporter.service.public_site.page_rules import rules_for_host
-from exporter.service.public_site.source import PublicSite
 from exporter.settings import Settings
 
 _KNOWN: Final = "service:"
@@ -27,7 +27,7 @@ def budget_of_pages(blog: DueBlog, settings: Settings) -> str:
     Raises:
         UsageError: the base URL is invalid.
     """
-    if settings.service != PublicSite.name and settings.base_url:
+    if settings.service != PUBLIC_SITE.name and settings.base_url:
         return origin_of(check_base_url(settings.base_url))
     address = settings.home_url or settings.base_url
     origin = origin_of(check_base_url(address)) if address else f"https://{blog.blog_id.partition('/')[0]}"

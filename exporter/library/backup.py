@@ -39,10 +39,10 @@ from exporter.library.views import LatestRefreshed, LatestRepaired, refresh_late
 from exporter.login.source import credentials_for
 from exporter.message import message, suggested
 from exporter.model.publication import Declared
+from exporter.service.declarations import BLOG_V1
 from exporter.service.export_file import ExportFile
 from exporter.service.interface import BlogService, Records
-from exporter.service.registry import DEFAULT_SERVICE, SERVICES, service_of, way_of
-from exporter.service.stated import StatedService
+from exporter.service.registry import SERVICES, service_of, way_of
 from exporter.settings import Settings
 from exporter.source.export_files import ExportFiles
 from exporter.source.file_index import FileClient
@@ -211,8 +211,8 @@ def backup(
 
 def _records_of(archive: Path, service: BlogService, settings: Settings) -> Records:
     """Return what reads the records of an archive, which may have begun with another service."""
-    held = read_info(Layout(archive)).service or DEFAULT_SERVICE.name if is_archive(Layout(archive)) else service.name
-    if (service.name == held and not isinstance(service, StatedService)) or held not in SERVICES:
+    held = read_info(Layout(archive)).service or BLOG_V1.name if is_archive(Layout(archive)) else service.name
+    if (service.name == held and not service.may_be_joined) or held not in SERVICES:
         return service
     return service_of(settings, held)
 

@@ -19,10 +19,10 @@ from exporter.html.web_address import parsed
 from exporter.model.kinds import Kind
 from exporter.model.publication import PostStatus
 from exporter.model.records import Audience, Raw
+from exporter.service.declarations import BLOG_V1, PUBLIC_SITE
 from exporter.service.interface import Records
 from exporter.service.public_site.paths import site_paths
-from exporter.service.public_site.source import PublicSite
-from exporter.service.registry import DEFAULT_SERVICE, service_of
+from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import printable
 
@@ -46,7 +46,7 @@ def home_of(archive: Path, blog_id: str, settings: Settings) -> str:
                 text=printable(settings.home_url, 200),
             )
         return str(found._replace(query=None))
-    if settings.service == PublicSite.name and settings.base_url is not None:
+    if settings.service == PUBLIC_SITE.name and settings.base_url is not None:
         return site_paths(blog_id, settings.base_url, settings.get("page_rules")).home_address
     host, _, folder = blog_id.partition("/")
     path = f"/{folder.strip('/')}/" if folder.strip("/") else "/"
@@ -108,7 +108,7 @@ def address_builder(state: State, service: Records, settings: Settings) -> Calla
     if settings.entry_url is not None:
         pattern = AddressPattern(settings.entry_url, "entry_url")
         return lambda _, raw: pattern.fill(raw)
-    if service.name == DEFAULT_SERVICE.name:
+    if service.name == BLOG_V1.name:
         paths = site_paths(state.blog_id, None, "auto")
         if paths.rules is not None:
             return lambda entry_id, _: None if (path := paths.post_path(entry_id)) is None else paths.origin + path

@@ -30,8 +30,7 @@ from exporter.http.user_agent import user_agent_of
 from exporter.library.blog_addresses import entry_addresses, home_of
 from exporter.library.captured_assets import CompletedAssets, complete_assets
 from exporter.library.views import present_views, refresh_latest
-from exporter.service.public_site.source import PublicSite
-from exporter.service.registry import DEFAULT_SERVICE
+from exporter.service.declarations import BLOG_V1, PUBLIC_SITE
 from exporter.settings import Origin, Settings
 
 _LOCK_POLL_SECONDS: Final = 0.2
@@ -103,7 +102,7 @@ def capture(
         ),
         on_retry=on_retry,
     )
-    service = None if settings.service in {None, DEFAULT_SERVICE.name} else settings.service
+    service = None if settings.service in {None, BLOG_V1.name} else settings.service
     run = CaptureRun(
         archive, engine, how, clock or SystemClock(), lambda: list(entry_addresses(archive, settings)), service
     )
@@ -114,7 +113,7 @@ def _own(settings: Settings, name: str) -> Any:
     """Return a limit that a person set, or else that of public pages."""
     if settings.sources.get(name) is not None and settings.sources[name].origin in _CHOSEN:
         return settings.get(name)
-    default = PublicSite.defaults[name]
+    default = PUBLIC_SITE.defaults[name]
     return int(default) if name == "concurrency" else float(default)
 
 

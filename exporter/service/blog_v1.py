@@ -3,15 +3,13 @@
 Section numbers are those of the service's API document. Reading a record raises nothing for any JSON object.
 """
 
-# ruff: noqa: RUF009 - the fields' defaults call functions that return fields
-
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from exporter.lossless_json import IntegerText
 from exporter.message import message
@@ -20,18 +18,14 @@ from exporter.model.kinds import Kind, key_of
 from exporter.model.publication import Cause, Declared, Hidden, PostStatus, Verdict
 from exporter.model.records import Comment, Post, Problem, Raw, Upload, User
 from exporter.service.answers import message_text, read_object, refusal
+from exporter.service.declarations import BLOG_V1
 from exporter.service.interface import (
-    BLOG_HOSTS,
     BlogService,
     Call,
     Capabilities,
     EntryAnswer,
-    FactBasis,
-    FlagSettings,
-    KnownFact,
     Page,
     Paginator,
-    Profile,
     Refused,
     Role,
     Validators,
@@ -39,7 +33,7 @@ from exporter.service.interface import (
     WrongRecord,
 )
 from exporter.service.pagination import ChainedPages, CountedPages
-from exporter.setting_types import Setting, WholeNumber, flags, setting, settings_in, some_text, values, yes_or_no, zone
+from exporter.setting_types import zone
 from exporter.text import printable
 
 _DATE_TIME = re.compile(r"([0-9]{4})[-/]([0-9]{1,2})[-/]([0-9]{1,2})(?:[ T]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?)?")
@@ -56,8 +50,6 @@ _NOT_MODIFIED = 304
 _RESULT_CHARACTERS = 60
 _DIGITS = re.compile(r"[+-]?[0-9]{1,18}")
 _USER = Request("user", "/v1/user", {}, {})
-_NAME: Final = "blog-v1"
-_TIMEZONE: Final = "JST"
 """The service is Japanese and shows Japan time."""
 FLAG_TRUE: Final = "t"
 FLAG_FALSE: Final = "f"
@@ -111,8 +103,7 @@ _ROLES: Final[Mapping[Kind, Mapping[str, Role]]] = {
 """API 2.2 to 2.7."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """The settings for reading responses: each is an assumption about a fact that the API document does not state.
 
     Attributes:
@@ -126,75 +117,25 @@ class Options:
         timezone: dates carry no offset (2.2 to 2.5).
     """
 
-    success_result: str = setting(some_text, "ok", message("Value of result in a successful response."))
-    entry_list_page_param: str = setting(some_text, "page", message("Page parameter of the entry list."))
-    comment_list_page_param: str = setting(some_text, "page", message("Page parameter of the comment list."))
-    file_list_page_param: str = setting(some_text, "page", message("Page parameter of the file list."))
-    comment_page_size: int = setting(WholeNumber(1, 10_000), "20", message("Comments on a full page."))
-    file_page_size: int = setting(WholeNumber(1, 10_000), "20", message("Files on a full page."))
-    max_pages: int = setting(WholeNumber(1, 10_000_000), "100000", message("Maximum number of pages in a list."))
-    timezone: tzinfo = zone(_TIMEZONE)
+    success_result: str = BLOG_V1.default_of("success_result")
+    entry_list_page_param: str = BLOG_V1.default_of("entry_list_page_param")
+    comment_list_page_param: str = BLOG_V1.default_of("comment_list_page_param")
+    file_list_page_param: str = BLOG_V1.default_of("file_list_page_param")
+    comment_page_size: int = BLOG_V1.default_of("comment_page_size")
+    file_page_size: int = BLOG_V1.default_of("file_page_size")
+    max_pages: int = BLOG_V1.default_of("max_pages")
+    timezone: tzinfo = zone(BLOG_V1.defaults["timezone"])
 
 
 DEFAULT: Final = Options()
-_FLAGS: Final = FlagSettings("public_open_flg", "period_flg_public", "visible_delete_flg")
-_FLAG_SETTINGS: Final[Mapping[str, Setting]] = {
-    _FLAGS.public: Setting(values, None, message("Values of open_flg that mean published, such as 1 or 1,3.")),
-    _FLAGS.period: Setting(yes_or_no, None, message("Treat entries with period_flg t as public.")),
-    _FLAGS.comments: Setting(flags, None, message("Values of delete_flg that mean shown: f, t, or f,t.")),
-}
-
-
-def _documented(value: str) -> KnownFact:
-    return KnownFact(value, FactBasis.DOCUMENTED, message("the service's public page for developers"))
-
-
-def _observed(value: str, source: str = message("pages and uploads of public blogs")) -> KnownFact:
-    return KnownFact(value, FactBasis.OBSERVED, source)
-
-
-def _chosen(value: str) -> KnownFact:
-    return KnownFact(value, FactBasis.CHOSEN, message("no limit is documented, so this value is low"))
-
-
-NINJA: Final = Profile(
-    "ninja",
-    message("Ninja Blog (忍者ブログ)"),
-    {
-        BLOG_HOSTS: _observed("*.blog.shinobi.jp, blog.cnobi.jp"),
-        "base_url": _documented("https://api.shinobi.jp"),
-        "oauth_authorize_url": _documented("{base_url}/oauth"),
-        "oauth_token_url": _documented("{base_url}/oauth/token"),
-        "oauth_scope_separator": _documented(","),
-        "auth_header": _observed("Authorization", message("public programs for the service")),
-        "auth_scheme": _documented("Bearer"),
-        "file_url": _observed("https://blog.cnobi.jp/v1/blog/user/{user_id}/{mtime}"),
-        "entry_url": _observed("https://{blog_id}/Entry/{entry_id}/"),
-        "timezone": _observed("Asia/Tokyo"),
-        "concurrency": _chosen("4"),
-        "rate": _chosen("10"),
-    },
-    (
-        message("the meanings of the flags open_flg, delete_flg and text_format"),
-        message("the statuses and bodies of failures"),
-        message("the limit for requests"),
-        message("the page parameter and the page size of the list of entries"),
-        message("whether ETag and Last-Modified are sent"),
-    ),
-    service=_NAME,
-)
 
 
 class BlogV1(BlogService):
     """The documented service, with ``options`` for everything that the document does not state."""
 
     capabilities = Capabilities()
-    name = _NAME
-    own_settings: ClassVar = {**settings_in(Options), **_FLAG_SETTINGS}
-    own_options = ("entry_list_page_param",)
-    defaults: ClassVar = {"timezone": _TIMEZONE}
-    profiles = (NINJA,)
-    flag_settings = _FLAGS
+    name = BLOG_V1.name
+    flag_settings = BLOG_V1.flags
     flag_hint = message(
         "Look at the samples on the blog itself: say which open_flg is public with --public-open-flg, whether entries "
         "with period_flg t are too with --period-flg-public, and which delete_flg is shown with --visible-delete-flg."
@@ -249,12 +190,12 @@ class BlogV1(BlogService):
     @classmethod
     def of(cls, settings: Values) -> Self:
         """Return the service with the user's settings."""
-        return cls(Options(**{name: settings.get(name) for name in Options.__slots__}))
+        return cls(Options(**{name: settings.get(name) for name in Options._fields}))
 
     @property
     def options(self) -> dict[str, Any]:
         """The options that change the reading of responses, as JSON."""
-        return {**asdict(self._options), "timezone": str(self._options.timezone)}
+        return {**self._options._asdict(), "timezone": str(self._options.timezone)}
 
     def pages(self, kind: Kind, blog_id: str, _entry_ids: Sequence[str]) -> Paginator:
         """Return a paginator for entries (4.2, their page size is unknown: 8), comments (4.3) or files (4.4)."""

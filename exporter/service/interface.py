@@ -10,92 +10,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from enum import Enum, StrEnum, auto
-from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeVar
+from enum import Enum, auto
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from exporter.errors import ApiError
 from exporter.model.exchange import Request, Response
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause, Declared, Verdict
 from exporter.model.records import Comment, Post, Raw, Upload, User
+from exporter.service.declarations import FlagSettings
 from exporter.service.discovery import Exploration, HomePage
-from exporter.setting_types import Setting
 
 Answer = TypeVar("Answer")
 Cursor = int | str
 """Names one page of a list. Only the service's paginator knows its meaning; it is stored as JSON."""
-
-BLOG_HOSTS: Final = "blog_hosts"
-"""The fact that lists the hosts of a service's blogs. It is not a setting: it selects the profile of a blog."""
-
-
-class FactBasis(StrEnum):
-    """How reliable a fact is."""
-
-    DOCUMENTED = "documented"
-    """The service's public documentation states it."""
-    OBSERVED = "observed"
-    """It was observed; the service does not promise it."""
-    CHOSEN = "chosen"
-    """A choice of this program, since the service states nothing."""
-    OWN = "own"
-    """The user's settings file states it."""
-
-
-@dataclass(frozen=True, slots=True)
-class KnownFact:
-    """A known fact: its value as in a settings file, its reliability, and its source."""
-
-    value: str
-    basis: FactBasis
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """Known facts about a blog service. Each one is the value of a setting that no other source gives.
-
-    Attributes:
-        name: the value of ``--profile``.
-        title: the name for people.
-        facts: by the names of their settings, and :data:`BLOG_HOSTS`.
-        unknown: facts about the service that are still unknown.
-        service: the type of service, as ``archive.json`` names it.
-    """
-
-    name: str
-    title: str
-    facts: Mapping[str, KnownFact]
-    unknown: tuple[str, ...] = ()
-    service: str = ""
-
-    @property
-    def settings(self) -> dict[str, str]:
-        """The values of all facts that are settings."""
-        return {name: fact.value for name, fact in self.facts.items() if name != BLOG_HOSTS}
-
-    def is_of(self, blog_id: str) -> bool:
-        """Return whether a blog's ID is one of the hosts. ``*.`` at the beginning of a host matches any name."""
-        hosts = self.facts[BLOG_HOSTS].value.split(",") if BLOG_HOSTS in self.facts else []
-        return any(_is_host(blog_id.lower(), host.strip().lower()) for host in hosts)
-
-
-def _is_host(blog_id: str, host: str) -> bool:
-    return blog_id.endswith(host[1:]) and blog_id != host[1:] if host.startswith("*.") else blog_id == host
-
-
-class FlagSettings(NamedTuple):
-    """Names of the settings by which a blog's owner declares what its flags mean; empty if the service knows.
-
-    Attributes:
-        public: values of the access flag of published entries.
-        period: whether entries that are shown for a limited time are public.
-        comments: values of the flag of visible comments.
-    """
-
-    public: str = ""
-    period: str = ""
-    comments: str = ""
 
 
 class Values(Protocol):
@@ -323,12 +251,9 @@ class Records(ABC):
 
     Attributes:
         name: the service's name in ``archive.json``.
-        own_settings: the settings that only this service has, by name.
-        own_options: those that ``backup`` offers as options and that an archive stores.
-        defaults: values for shared settings, such as ``timezone``, ``base_url`` or ``file_url``, as text.
-        profiles: known services of this type.
         flag_settings: the settings that declare the meaning of flags.
         flag_hint: how the owner of a blog declares it.
+        may_be_joined: whether archives of this service can have records that other services gave too.
         timezone: of the dates.
         key_fields: the raw field that holds the id, for each kind.
         post_flags: the raw fields of an entry that decide who may see it.
@@ -349,12 +274,9 @@ class Records(ABC):
     """
 
     name: str
-    own_settings: ClassVar[Mapping[str, Setting]] = {}
-    own_options: ClassVar[tuple[str, ...]] = ()
-    defaults: ClassVar[Mapping[str, str]] = {}
-    profiles: ClassVar[tuple[Profile, ...]] = ()
     flag_settings: ClassVar[FlagSettings] = FlagSettings()
     flag_hint: ClassVar[str] = ""
+    may_be_joined: ClassVar[bool] = False
     timezone: tzinfo
     key_fields: ClassVar[Mapping[Kind, str]]
     post_flags: tuple[str, ...]

@@ -20,7 +20,7 @@ from exporter.service.interface import BlogService, Records
 SOURCES: Final = "sources"
 _MEMBERS: Final = frozenset({"id", "post_id", "parent", SOURCES})
 _DECLARED: Final = (
-    "own_settings", "own_options", "defaults", "profiles", "flag_settings", "flag_hint", "key_fields", "post_flags",
+    "flag_settings", "flag_hint", "key_fields", "post_flags",
     "comment_flags", "access_flag", "period_flag", "deleted_flag", "usual_access", "bodies", "attributes", "roles",
     "kept_fields", "post_fields", "upload_fields", "likely_in_addresses", "unlikely_in_addresses", "extension_field",
     "timezone", "name",

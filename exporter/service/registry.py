@@ -1,59 +1,84 @@
-"""The known blog services, and the settings and profiles that they declare."""
+"""The known blog services, and the settings and profiles that they declare.
+
+The module of a service is imported when the service is first used.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import partial
-from typing import Any, Final
+import importlib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
-from exporter.service.atompub.source import AtomPub
-from exporter.service.blog_v1 import BlogV1
-from exporter.service.export_file import ExportFile
-from exporter.service.interface import BlogService, FactBasis, KnownFact, Profile, Records, Values
-from exporter.service.joined import JoinedRecords
-from exporter.service.movable_type.source import MovableType
-from exporter.service.public_site.source import PublicSite
-from exporter.service.stated import StatedService
-from exporter.service.wordpress.source import WordPressService
-from exporter.service.wxr.source import WxrFile
+from exporter.service.declarations import BLOG_V1, DECLARATIONS, FactBasis, KnownFact, Profile
 from exporter.setting_types import Setting, setting_text
 from exporter.text import printable
 
-SERVICES: Final[Mapping[str, type[BlogService]]] = {
-    BlogV1.name: BlogV1,
-    WordPressService.name: WordPressService,
-    AtomPub.name: AtomPub,
-    WxrFile.name: WxrFile,
-    MovableType.name: MovableType,
-    PublicSite.name: PublicSite,
-}
-"""The services by the names that ``archive.json`` has for them.
+if TYPE_CHECKING:
+    from exporter.service.blog_v1 import BlogV1
+    from exporter.service.export_file import ExportFile
+    from exporter.service.interface import BlogService, Records, Values
+    from exporter.service.joined import JoinedRecords
 
-If several gave an entry, the text of the first one here is shown; but the archive's main service comes first.
-"""
+    DEFAULT_SERVICE: BlogV1
 
-EXPORT_FILES: Final[tuple[type[ExportFile], ...]] = tuple(
-    service for service in SERVICES.values() if issubclass(service, ExportFile)
-)
-"""The formats of export files, the most certain to be recognised first."""
 
-DEFAULT_SERVICE: Final = BlogV1()
-"""The service of an archive that names none."""
+class _Services(Mapping[str, "type[BlogService]"]):
+    """The services by name. An access imports the service's module; names and their order come from declarations."""
+
+    def __getitem__(self, name: str) -> type[BlogService]:
+        declared = DECLARATIONS[name]
+        found: type[BlogService] = getattr(importlib.import_module(declared.module), declared.implementation)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in DECLARATIONS
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(DECLARATIONS)
+
+    def __len__(self) -> int:
+        return len(DECLARATIONS)
+
+
+SERVICES: Final[Mapping[str, type[BlogService]]] = _Services()
 
 SERVICE_SETTINGS: Final[Mapping[str, Setting]] = {
-    name: setting for service in SERVICES.values() for name, setting in service.own_settings.items()
+    name: setting for each in DECLARATIONS.values() for name, setting in each.settings.items()
 }
-SERVICE_OPTIONS: Final = tuple(dict.fromkeys(name for service in SERVICES.values() for name in service.own_options))
+SERVICE_OPTIONS: Final = tuple(dict.fromkeys(name for each in DECLARATIONS.values() for name in each.options))
 """Names of the settings among these that ``backup`` offers as options and that an archive stores."""
-FLAG_SETTINGS: Final = tuple(
-    dict.fromkeys(name for service in SERVICES.values() for name in service.flag_settings if name)
-)
+FLAG_SETTINGS: Final = tuple(dict.fromkeys(name for each in DECLARATIONS.values() for name in each.flags if name))
 """Names of the settings among these by which the owner of a blog declares what its flags mean."""
 
 PROFILES: Final[Mapping[str, Profile]] = {
-    profile.name: profile for service in SERVICES.values() for profile in service.profiles
+    profile.name: profile for each in DECLARATIONS.values() for profile in each.profiles
 }
+
+
+@cache
+def _default_service() -> BlogV1:
+    from exporter.service.blog_v1 import BlogV1  # noqa: PLC0415 - settings need no service
+
+    return BlogV1()
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> BlogV1:
+        """Return ``DEFAULT_SERVICE``, the service of an archive that names none."""
+        if name == "DEFAULT_SERVICE":
+            return _default_service()
+        raise AttributeError(name)
+
+
+def export_files() -> tuple[type[ExportFile], ...]:
+    """Return the formats of export files, the most certain to be recognised first."""
+    from exporter.service.export_file import ExportFile  # noqa: PLC0415 - only a backup from a file needs them
+
+    found = (SERVICES[each.name] for each in DECLARATIONS.values() if each.reads_files)
+    return tuple(each for each in found if issubclass(each, ExportFile))
 
 
 def service_of(settings: Values, name: str | None = None) -> Records:
@@ -67,11 +92,13 @@ def service_of(settings: Values, name: str | None = None) -> Records:
         UsageError: no service has this name.
     """
     main = way_of(settings, name)
-    return joined_records(settings, main) if isinstance(main, StatedService) else main
+    return joined_records(settings, main) if main.may_be_joined else main
 
 
 def joined_records(settings: Values, main: BlogService) -> JoinedRecords:
     """Return the service that reads joined records of an archive with this main service."""
+    from exporter.service.joined import JoinedRecords  # noqa: PLC0415 - most archives have one service
+
     return JoinedRecords(main, partial(_service_named, settings), [*SERVICES])
 
 
@@ -89,14 +116,14 @@ def way_of(settings: Values, name: str | None = None) -> BlogService:
     Raises:
         UsageError: no service has this name.
     """
-    found = SERVICES.get(DEFAULT_SERVICE.name if name is None else name)
-    if found is None:
+    chosen = BLOG_V1.name if name is None else name
+    if chosen not in SERVICES:
         raise UsageError(
             "The blog service {name!r} is not known to this program, which knows {known}.",
             name=printable(str(name), 60),
-            known=", ".join(SERVICES),
+            known=", ".join(DECLARATIONS),
         )
-    return found.of(settings)
+    return SERVICES[chosen].of(settings)
 
 
 def own_profile(name: str, table: Mapping[str, Any], path: object) -> Profile:

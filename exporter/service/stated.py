@@ -31,6 +31,7 @@ class StatedService(BlogService):
     In doubt a record is private.
     """
 
+    may_be_joined = True
     key_fields: ClassVar[Mapping[Kind, str]] = dict.fromkeys(Kind, "id")
     post_flags: tuple[str, ...] = ("status",)
     comment_flags: tuple[str, ...] = ("status",)

@@ -13,8 +13,9 @@ from exporter.errors import BlogExporterError, ServiceError, TransportError
 from exporter.http.deadline import Timeouts
 from exporter.http.retry import RetryPolicy
 from exporter.message import message
+from exporter.service.declarations import BLOG_V1
 from exporter.service.discovery import MAX_REQUESTS, Exploration, HomePage, WayIn
-from exporter.service.registry import DEFAULT_SERVICE, PROFILES, SERVICES, profile_for
+from exporter.service.registry import PROFILES, SERVICES, profile_for
 from exporter.text import printable
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _ways_by_host(home: HomePage) -> Iterator[WayIn]:
     """Yield the way through an API that a known profile names for this host."""
     host = urlsplit(home.url).hostname or ""
     profile = profile_for(host, PROFILES.values())
-    if profile is not None and profile.service == DEFAULT_SERVICE.name:
+    if profile is not None and profile.service == BLOG_V1.name:
         yield WayIn(
             profile.service,
             profile.settings["base_url"],

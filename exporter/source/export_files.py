@@ -20,7 +20,7 @@ from typing import BinaryIO, Final, cast
 from exporter.errors import UsageError
 from exporter.message import system_reason
 from exporter.service.export_file import ExportFile, FoundRecord
-from exporter.service.registry import EXPORT_FILES
+from exporter.service.registry import export_files
 from exporter.text import printable
 
 HEAD_BYTES: Final = 65_536
@@ -116,7 +116,7 @@ def find_export_files(path: Path) -> ExportFiles:
     parts = tuple(ExportPart(each, name, member, kind) for each, name, member, kind in found if kind is not None)
     left_out = tuple(name for _, name, _, kind in found if kind is None)
     if not parts:
-        known = ", ".join(kind.label for kind in EXPORT_FILES)
+        known = ", ".join(kind.label for kind in export_files())
         raise UsageError(
             "{path} is no export file that this program knows. It reads: {known}.", path=shown, known=known
         )
@@ -181,7 +181,7 @@ def _require_plausible(path: Path, member: zipfile.ZipInfo) -> None:
 def _format_of(path: Path, member: str) -> type[ExportFile] | None:
     with _opened(path, member) as file:
         head = file.read(HEAD_BYTES)
-    return next((kind for kind in EXPORT_FILES if kind.recognises(head)), None)
+    return next((kind for kind in export_files() if kind.recognises(head)), None)
 
 
 @contextmanager

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from exporter.service.declarations import DECLARATIONS
+
 pytestmark = pytest.mark.no_cover  # measuring coverage imports sqlite3 and other modules
 
 ENGINE = {"aiohttp", "yarl", "multidict", "ssl", "asyncio", "tenacity"}
@@ -15,6 +17,12 @@ PAGES = {"jinja2", "nh3", "selectolax", "yaml"}
 COMMON = ENGINE | PAGES | {"rich", "sqlite3", "arro3"}
 SELDOM = {"socket", "ctypes", "difflib", "importlib.resources", "tomllib", "zoneinfo", "exporter.login.store"}
 """Modules that only some archives, settings files and mistakes need."""
+
+
+def services_in(modules: set[str]) -> set[str]:
+    """Return the known services whose modules are among these."""
+    return {each.name for each in DECLARATIONS.values() if each.module in modules}
+
 
 PROGRAM = """
 import sys
@@ -40,6 +48,7 @@ def test_help_imports_no_engine_and_no_renderer(command: str) -> None:
     found = imported(*command.split(), "--help")
     assert found & (COMMON | {"difflib", "exporter.login.store"}) == set()
     assert not [name for name in found if name.startswith(("exporter.crawl.", "exporter.http.", "exporter.html."))]
+    assert services_in(found) == set()
 
 
 def test_the_first_help_reads_no_settings_and_no_archive() -> None:
@@ -65,6 +74,7 @@ def test_the_first_help_reads_no_settings_and_no_archive() -> None:
 def test_a_quick_query_imports_no_engine_and_no_renderer(archive: Path, command: str, language: str) -> None:
     found = imported(*command.replace("DIR", str(archive)).split(), "--lang", language)
     assert found & (COMMON | SELDOM) == set()
+    assert services_in(found) <= {"blog-v1"}, "the archive's own"
 
 
 @pytest.mark.parametrize(
@@ -96,4 +106,5 @@ def test_a_backup_without_views_imports_no_renderer_and_no_export(tmp_path: Path
     found = imported(*command.split(), "--no-site", "--no-markdown", "--assets", "none", "-q", code=20)
     assert found >= {"exporter.crawl.backup", "exporter.cli.notify"}
     assert found & {"jinja2", "nh3", "yaml", "arro3", "statistics", "tomllib", "zoneinfo"} == set()
+    assert services_in(found) == {"blog-v1"}
     assert not [name for name in found if name.startswith("exporter.export.")]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.service.interface import FactBasis
+from exporter.service.declarations import FactBasis
 from exporter.service.registry import PROFILES
 from exporter.settings import SETTINGS, check_profile
 from tests.cli.conftest import Program

@@ -90,7 +90,7 @@ class Crawl:
     @asynccontextmanager
     async def started(self, **given: Any) -> AsyncIterator[BackupRun]:
         """Make a run; ``given`` contains settings of the run and the client, or assumptions about the service."""
-        assume = Options(**{name: given.pop(name) for name in Options.__slots__ if name in given})
+        assume = Options(**{name: given.pop(name) for name in Options._fields if name in given})
         blog_id = given.pop("blog_id", next(iter(self.service.blogs)))
         given["refresh"] = Refresh(given.get("refresh", "all"))
         settings = BackupSettings(blog_id, given.pop("base_url", self.service.base_url), **given)

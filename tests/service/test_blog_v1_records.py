@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -155,7 +155,7 @@ class TestWhole:
         assert SERVICE.upload({**FILE, "title": ""}).title == ""
 
     def test_the_timezone_can_be_set(self) -> None:
-        entry = BlogV1(replace(DEFAULT, timezone=UTC)).post(ENTRY)
+        entry = BlogV1(DEFAULT._replace(timezone=UTC)).post(ENTRY)
         assert entry.date == datetime(2016, 2, 29, 23, 59, 58, tzinfo=UTC)
         assert SERVICE.post(ENTRY).date == datetime(2016, 2, 29, 23, 59, 58, tzinfo=JST)
 

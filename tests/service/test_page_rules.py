@@ -12,8 +12,9 @@ from exporter.html.selection import parse_page
 from exporter.html.text import plain_text
 from exporter.model.exchange import Response
 from exporter.model.records import Audience
+from exporter.service.declarations import RULE_FILES
 from exporter.service.interface import EntryAnswer
-from exporter.service.public_site.page_rules import NAMES, read_rules, rules_for_generator, rules_for_host, rules_named
+from exporter.service.public_site.page_rules import read_rules, rules_for_generator, rules_for_host, rules_named
 from exporter.service.public_site.source import PublicOptions, PublicSite
 
 PAGES = Path(__file__).parent / "pages"
@@ -42,7 +43,7 @@ def read(name: str, rules: str = "auto") -> EntryAnswer:
     blog_id, post_id, origin = BLOGS[name]
     service = PublicSite(PublicOptions(page_rules=rules), base_url=origin)
     body = (PAGES / f"{name}.html").read_bytes()
-    if rules == "none" and name in NAMES:
+    if rules == "none" and name in RULE_FILES:
         found = rules_named(name).place_of(post_id)
         assert found is not None
         post_id = found
@@ -53,7 +54,7 @@ def letters(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", RULE_FILES)
 def test_a_service_is_read_by_its_rules(name: str) -> None:
     answer = read(name)
     assert answer.data is not None
@@ -125,7 +126,7 @@ def test_pages_without_rules_lose_no_text(name: str) -> None:
 
 
 def test_every_rule_file_is_complete() -> None:
-    for name in NAMES:
+    for name in RULE_FILES:
         rules = rules_named(name)
         assert rules.page.title
         assert rules.page.body

@@ -22,16 +22,27 @@ from exporter.export.interface import ExportOptions
 from exporter.html.links import AddressPattern
 from exporter.http.engine import Engine
 from exporter.library.export import copy_site, export_blog
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.service.blog_v1 import BlogV1
+from exporter.service.declarations import DECLARATIONS, Declaration
 from exporter.service.interface import BlogService
-from exporter.service.registry import SERVICE_SETTINGS, SERVICES
+from exporter.service.registry import SERVICE_SETTINGS
+from exporter.setting_types import Setting, some_text
 from exporter.settings import Settings
 from tests.service.tiny import TinyService
 from tests.service.tiny_server import TinyBlog, served, tiny_blog
 from tests.support.pictures import png
 
 BLOG = "tiny.example"
+TINY = Declaration(
+    "tiny",
+    "tests.service.tiny",
+    "TinyService",
+    settings={"token_param": Setting(some_text, "after", message("Parameter that carries the token of a page."))},
+    options=("token_param",),
+    defaults={"timezone": "UTC"},
+)
 
 
 @pytest.fixture
@@ -42,8 +53,8 @@ async def blog() -> AsyncIterator[TinyBlog]:
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(SERVICES, TinyService.name, TinyService)
-    for name, setting in TinyService.own_settings.items():
+    monkeypatch.setitem(DECLARATIONS, TINY.name, TINY)
+    for name, setting in TINY.settings.items():
         monkeypatch.setitem(SERVICE_SETTINGS, name, setting)
 
 

@@ -14,7 +14,7 @@ from exporter.model.kinds import Kind
 from exporter.model.publication import Declared, PostStatus
 from exporter.model.records import Audience, Category, Comment, CommentKind, CommentStatus, Post, PostKind, Upload
 from exporter.service.export_file import FoundRecord, Misread
-from exporter.service.registry import EXPORT_FILES
+from exporter.service.registry import export_files
 from exporter.service.wxr.elements import MAX_TEXT_CHARACTERS
 from exporter.service.wxr.source import WxrFile
 from tests.service.wxr_samples import AUTHORS, CATEGORIES, channel, comment, item, meta, picture, terms
@@ -316,7 +316,7 @@ def test_the_parents_of_categories_may_not_be_a_circle() -> None:
 )
 def test_the_format_is_recognised_by_its_elements(head: bytes, known: bool) -> None:
     assert WxrFile.recognises(head) is known
-    assert WxrFile in EXPORT_FILES
+    assert WxrFile in export_files()
 
 
 def test_euc_jp_and_a_wrong_declaration_are_read() -> None:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Self
 
-from exporter.message import message
 from exporter.model.exchange import Request, Response
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause, Declared, Hidden, PostStatus, Verdict
@@ -29,7 +28,6 @@ from exporter.service.interface import (
     Validators,
     Values,
 )
-from exporter.setting_types import Setting, some_text
 
 _KEYS = {Kind.ENTRIES: "nid", Kind.ENTRY_LIST: "nid", Kind.COMMENTS: "rid", Kind.FILES: "mid"}
 _MOST_PAGES = 1000
@@ -92,11 +90,6 @@ class TinyService(BlogService):
     """Notes with replies."""
 
     name = "tiny"
-    own_settings: ClassVar = {
-        "token_param": Setting(some_text, "after", message("Parameter that carries the token of a page."))
-    }
-    own_options = ("token_param",)
-    defaults: ClassVar = {"timezone": "UTC"}
     key_fields: ClassVar = _KEYS
     capabilities = Capabilities(
         totals=False, validators=False, full_text_in_lists=True, comments_per_entry=True, user=False

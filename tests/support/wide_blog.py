@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, ClassVar, Final, cast
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from exporter.archive.layout import Layout
@@ -29,8 +29,8 @@ from exporter.model.records import (
     Upload,
     User,
 )
-from exporter.service.interface import BlogService, Call, EntryAnswer, Paginator, Validators
-from exporter.service.registry import SERVICES
+from exporter.service.declarations import DECLARATIONS, Declaration
+from exporter.service.interface import Call, EntryAnswer, Paginator, Validators
 from exporter.service.stated import StatedService
 from tests.archive.builder import CREATED, Built, Changes
 
@@ -41,7 +41,6 @@ class WideService(StatedService):
     """Reads a nested JSON object; members that are missing or have a wrong type count as empty."""
 
     name = "wide-test"
-    defaults: ClassVar = {"timezone": "Asia/Tokyo"}
     timezone = ZoneInfo("Asia/Tokyo")
 
     def pages(self, kind: Kind, blog_id: str, entry_ids: Sequence[str]) -> Paginator:
@@ -177,14 +176,13 @@ def _texts(raw: Raw, name: str) -> list[str]:
 @contextmanager
 def registered() -> Iterator[None]:
     """Make the service known for as long as the context lasts."""
-    services = cast("dict[str, type[BlogService]]", SERVICES)
-    before = dict(services)
-    services[WideService.name] = WideService
+    DECLARATIONS[WideService.name] = Declaration(
+        WideService.name, __name__, WideService.__name__, defaults={"timezone": "Asia/Tokyo"}
+    )
     try:
         yield
     finally:
-        services.clear()
-        services.update(before)
+        del DECLARATIONS[WideService.name]
 
 
 def post(entry_id: str, title: str, body: str = "", **members: Any) -> dict[str, Any]:

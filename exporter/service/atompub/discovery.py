@@ -15,8 +15,8 @@ from urllib.parse import urljoin, urlsplit
 
 from exporter.message import message
 from exporter.model.exchange import Request, Response
-from exporter.service.atompub.profiles import HATENA, LIVEDOOR, NAME
 from exporter.service.atompub.xml_documents import NotXml, XmlElement, decoded, parsed
+from exporter.service.declarations import ATOMPUB, HATENA, LIVEDOOR
 from exporter.service.discovery import Exploration, HomePage, WayIn
 from exporter.text import printable
 
@@ -172,4 +172,6 @@ def _absolute(base: str, address: str) -> str:
 def _way(
     base_url: str, blog: str, label: str, title: str, lacks: tuple[str, ...], settings: Mapping[str, str]
 ) -> WayIn:
-    return WayIn(NAME, base_url, blog, label, printable(title.strip(), 200), lacks=lacks, rank=_RANK, settings=settings)
+    return WayIn(
+        ATOMPUB.name, base_url, blog, label, printable(title.strip(), 200), lacks=lacks, rank=_RANK, settings=settings
+    )

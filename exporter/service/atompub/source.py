@@ -4,14 +4,12 @@ The service document names the collections; their feeds hold whole entries and n
 neither totals nor comments. Each fact that the public documents leave open is a setting.
 """
 
-# ruff: noqa: RUF009 - the fields' defaults call functions that return fields
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from datetime import tzinfo
-from typing import Any, ClassVar, Final, Self
+from typing import Any, Final, NamedTuple, Self
 from urllib.parse import parse_qsl, quote, urljoin, urlsplit
 
 from exporter.errors import BadBody, BodyTooLarge, HtmlBody, UsageError
@@ -33,8 +31,8 @@ from exporter.service.atompub.entry import (
     title_of,
 )
 from exporter.service.atompub.linked_pages import LinkedPages
-from exporter.service.atompub.profiles import HATENA, LIVEDOOR, NAME
 from exporter.service.atompub.xml_documents import Document, NotXml, TooLargeXml, XmlElement, decoded, parsed
+from exporter.service.declarations import ATOMPUB
 from exporter.service.discovery import Exploration, HomePage
 from exporter.service.interface import (
     Call,
@@ -48,10 +46,9 @@ from exporter.service.interface import (
     WrongRecord,
 )
 from exporter.service.stated import StatedService
-from exporter.setting_types import OneOf, WholeNumber, setting, settings_in, some_text, unset, zone
+from exporter.setting_types import zone
 from exporter.text import printable
 
-_TIMEZONE: Final = "JST"
 _SERVICE: Final = "atompub/service"
 _NOT_MODIFIED: Final = 304
 _GONE: Final = frozenset({404, 410})
@@ -68,24 +65,7 @@ _PATH_MARKS: Final = "/%:@!$&'()*+,;=~?-._"
 _COMMENTS: Final = frozenset({"comment", "comments"})
 
 
-def names(text: str) -> tuple[str, ...]:
-    """Read names with commas between them. There may be none."""
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def path_pattern(text: str) -> str:
-    """Read a path with ``{owner}``, ``{blog_id}`` and ``{name}``."""
-    try:
-        text.format(owner="", blog_id="", name="")
-    except (KeyError, IndexError, ValueError):
-        raise ValueError(message("a path with {{owner}}, {{blog_id}} or {{name}} is expected")) from None
-    if not text.startswith("/"):
-        raise ValueError(message("a path that begins with a slash is expected"))
-    return text
-
-
-@dataclass(frozen=True, slots=True)
-class AtomPubOptions:
+class AtomPubOptions(NamedTuple):
     """The settings for reading answers: each is a fact that differs between services, or an assumption.
 
     Attributes:
@@ -101,23 +81,17 @@ class AtomPubOptions:
         atompub_audience: the readers of all entries that are no drafts; no document states them.
     """
 
-    atompub_root: str = setting(path_pattern, "/", message("Path of the AtomPub service document."))
-    atompub_owner: str | None = unset(some_text, message("Blog owner in that path, if not the user."))
-    atompub_name: str | None = unset(some_text, message("Name of the blog in that path."))
-    atompub_collection: str = setting(some_text, "entry", message("AtomPub collection of the posts."))
-    atompub_pages: str = setting(some_text, "page", message("AtomPub collection of the pages."))
-    atompub_skip: tuple[str, ...] = setting(names, "", message("AtomPub collections that are not read."))
-    atompub_text: str = setting(OneOf("lists", "entries"), "lists", message("Where AtomPub has the whole entries."))
-    atompub_list_limit: int = setting(
-        WholeNumber(0, 10_000), "0", message("Size of an AtomPub feed that may be cut; 0 for none.")
-    )
-    atompub_date: str = setting(
-        OneOf("auto", "published", "updated"), "auto", message("AtomPub element with the date of an entry.")
-    )
-    atompub_audience: str = setting(
-        OneOf("public", "members", "private"), "public", message("Who may see the entries that are no drafts.")
-    )
-    timezone: tzinfo = zone(_TIMEZONE)
+    atompub_root: str = ATOMPUB.default_of("atompub_root")
+    atompub_owner: str | None = ATOMPUB.default_of("atompub_owner")
+    atompub_name: str | None = ATOMPUB.default_of("atompub_name")
+    atompub_collection: str = ATOMPUB.default_of("atompub_collection")
+    atompub_pages: str = ATOMPUB.default_of("atompub_pages")
+    atompub_skip: tuple[str, ...] = ATOMPUB.default_of("atompub_skip")
+    atompub_text: str = ATOMPUB.default_of("atompub_text")
+    atompub_list_limit: int = ATOMPUB.default_of("atompub_list_limit")
+    atompub_date: str = ATOMPUB.default_of("atompub_date")
+    atompub_audience: str = ATOMPUB.default_of("atompub_audience")
+    timezone: tzinfo = zone(ATOMPUB.defaults["timezone"])
 
 
 DEFAULT: Final = AtomPubOptions()
@@ -127,11 +101,7 @@ class AtomPub(StatedService):
     """A service with AtomPub; its settings say where the service document is and which collections to read."""
 
     capabilities = Capabilities(totals=False, user=False, entries_in_lists=True)
-    name = NAME
-    own_settings: ClassVar = {name: each for name, each in settings_in(AtomPubOptions).items() if name != "timezone"}
-    own_options = ("atompub_owner", "atompub_name", "atompub_audience")
-    defaults: ClassVar = {"timezone": _TIMEZONE}
-    profiles = (HATENA, LIVEDOOR)
+    name = ATOMPUB.name
     kept_fields = ("id", "collection")
     post_fields = ("id", "collection")
 
@@ -149,7 +119,7 @@ class AtomPub(StatedService):
     @classmethod
     def of(cls, settings: Values) -> Self:
         """Return the service with the user's settings."""
-        options = AtomPubOptions(**{name: settings.get(name) for name in AtomPubOptions.__slots__})
+        options = AtomPubOptions(**{name: settings.get(name) for name in AtomPubOptions._fields})
         return cls(options, settings.get("base_url") or "", settings.get("user") or "")
 
     @classmethod
@@ -162,7 +132,7 @@ class AtomPub(StatedService):
     @property
     def options(self) -> Mapping[str, Any]:
         """The options that change the reading of responses, as JSON."""
-        stated = asdict(self._options)
+        stated = self._options._asdict()
         return {**stated, "atompub_skip": list(self._options.atompub_skip), "timezone": str(self._options.timezone)}
 
     def request_base(self, base_url: str) -> str:

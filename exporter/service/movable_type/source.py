@@ -34,11 +34,12 @@ from exporter.model.records import (
     Upload,
     User,
 )
+from exporter.service.declarations import MOVABLE_TYPE
 from exporter.service.export_file import ExportFile, FoundRecord, Misread
-from exporter.service.interface import FlagSettings, Role, Values
+from exporter.service.interface import Role, Values
 from exporter.service.movable_type.dates import WrittenDate, read_date
 from exporter.service.movable_type.fields import TEXT, TYPE, last_text
-from exporter.setting_types import Setting, values, zone
+from exporter.setting_types import zone
 
 NO_STATUS: Final = "none"
 """How settings name the status of entries without one."""
@@ -69,22 +70,14 @@ _MOST_GARBAGE_LINES: Final = 20
 _LONG_HEAD_BYTES: Final = 60_000
 """The fields of an entry may be longer than the part of a file by which it is recognised."""
 _NO: Final = frozenset({"", "0", "no", "false"})
-_TIMEZONE: Final = "Asia/Tokyo"
-_PUBLIC_STATUS: Final = "public_status"
 
 
 class MovableType(ExportFile):
     """Movable Type's import format; see the module."""
 
-    name = "movable-type"
+    name = MOVABLE_TYPE.name
     label = message("a file in Movable Type's import format (MT)")
-    own_settings: ClassVar = {
-        _PUBLIC_STATUS: Setting(
-            values, None, message("Values of STATUS that mean published; none means no STATUS."),
-        )
-    }  # fmt: skip
-    defaults: ClassVar = {"timezone": _TIMEZONE}
-    flag_settings = FlagSettings(public=_PUBLIC_STATUS)
+    flag_settings = MOVABLE_TYPE.flags
     flag_hint = message(
         "Entries without STATUS are not published, as nothing says who may see them. If everybody may, say so with "
         "--public-status none. Other words for published can follow: --public-status none,OK."
@@ -121,7 +114,7 @@ class MovableType(ExportFile):
 
     def __init__(self, digest: str = "", timezone: tzinfo | None = None) -> None:
         super().__init__(digest)
-        self.timezone = zone(_TIMEZONE) if timezone is None else timezone
+        self.timezone = zone(MOVABLE_TYPE.defaults["timezone"]) if timezone is None else timezone
 
     @classmethod
     def of(cls, settings: Values) -> Self:

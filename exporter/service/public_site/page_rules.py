@@ -22,14 +22,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 from exporter.message import message
-
-AUTO: Final = "auto"
-NONE: Final = "none"
-NAMES: Final = ("ameba", "fc2", "goo", "hatena", "livedoor", "ninja", "seesaa")
-"""The rule files."""
+from exporter.service.declarations import RULE_FILES
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +106,7 @@ def rules_named(name: str) -> PageRules:
     import tomllib  # noqa: PLC0415 - only a run on public pages needs the files
     from importlib.resources import files  # noqa: PLC0415
 
-    if name not in NAMES:
+    if name not in RULE_FILES:
         raise KeyError(name)
     text = files(__package__).joinpath("rules", f"{name}.toml").read_text("utf-8")
     return read_rules(name, tomllib.loads(text))
@@ -118,12 +114,12 @@ def rules_named(name: str) -> PageRules:
 
 def rules_for_host(host: str) -> PageRules | None:
     """Return the rules for a host, or ``None``."""
-    return next((rules for rules in map(rules_named, NAMES) if rules.is_host(host)), None)
+    return next((rules for rules in map(rules_named, RULE_FILES) if rules.is_host(host)), None)
 
 
 def rules_for_generator(generator: str) -> PageRules | None:
     """Return the rules for a page's generator, or ``None``."""
-    found = (rules for rules in map(rules_named, NAMES) if rules.generator is not None)
+    found = (rules for rules in map(rules_named, RULE_FILES) if rules.generator is not None)
     return next((rules for rules in found if rules.generator and rules.generator.search(generator)), None)
 
 

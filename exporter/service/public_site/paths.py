@@ -12,7 +12,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from exporter.html.links import absolute
-from exporter.service.public_site.page_rules import AUTO, NONE, PageRules, rules_for_host, rules_named
+from exporter.service.declarations import AUTO_RULES, NO_RULES
+from exporter.service.public_site.page_rules import PageRules, rules_for_host, rules_named
 
 MAX_ID_CHARACTERS: Final = 900
 _TRACKING: Final = re.compile(r"(?:utm_[a-z]+|fbclid|gclid|yclid)=[^&]*&?", re.IGNORECASE)
@@ -129,6 +130,6 @@ def site_paths(blog_id: str, base_url: str | None, rules_name: str) -> SitePaths
 
 
 def _rules(name: str, host: str) -> PageRules | None:
-    if name == NONE:
+    if name == NO_RULES:
         return None
-    return rules_for_host(host) if name == AUTO else rules_named(name)
+    return rules_for_host(host) if name == AUTO_RULES else rules_named(name)

@@ -8,15 +8,14 @@ day make no version, and nothing that a reading leaves out is lost.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 
-from exporter.message import message
 from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
 from exporter.model.records import Audience, Category, Comment, CommentStatus, Post, PostKind, Raw, Upload, User
+from exporter.service.declarations import PUBLIC_SITE
 from exporter.service.discovery import Exploration, HomePage
 from exporter.service.interface import (
     Call,
@@ -28,26 +27,19 @@ from exporter.service.interface import (
     Validators,
     Values,
 )
-from exporter.service.public_site import page_rules
 from exporter.service.public_site.dates import read_page_date
 from exporter.service.stated import StatedService
-from exporter.setting_types import OneOf, WholeNumber, setting, settings_in, yes_or_no, zone
+from exporter.setting_types import zone
 
 if TYPE_CHECKING:
     from exporter.service.public_site.pages import PageReader
     from exporter.service.public_site.paths import SitePaths
 
 
-_NAME: Final = "public-site"
-_TIMEZONE: Final = "JST"
-_RATE: Final = "2"
-"""Requests per second. A page costs a service far more than an API's record, and no document permits a rate."""
-_CONCURRENCY: Final = "2"
 _NOT_MODIFIED: Final = 304
 
 
-@dataclass(frozen=True, slots=True)
-class PublicOptions:
+class PublicOptions(NamedTuple):
     """The settings for reading a public blog.
 
     Attributes:
@@ -57,16 +49,10 @@ class PublicOptions:
         max_posts: a longer list is cut, and the backup is incomplete.
     """
 
-    page_rules: str = setting(
-        OneOf(page_rules.AUTO, page_rules.NONE, *page_rules.NAMES),
-        page_rules.AUTO,
-        message("Rules for the blog's pages."),
-    )
-    obey_robots: bool = setting(yes_or_no, "yes", message("Obey robots.txt; no only for your own blog."))
-    list_pages: str = setting(
-        OneOf("auto", "always", "never"), "auto", message("Read the blog's list pages to find posts.")
-    )
-    max_posts: int = setting(WholeNumber(1, 10_000_000), "200000", message("Maximum number of posts at an address."))
+    page_rules: str = PUBLIC_SITE.default_of("page_rules")
+    obey_robots: bool = PUBLIC_SITE.default_of("obey_robots")
+    list_pages: str = PUBLIC_SITE.default_of("list_pages")
+    max_posts: int = PUBLIC_SITE.default_of("max_posts")
 
 
 class NoList:
@@ -95,13 +81,10 @@ class NoList:
 class PublicSite(StatedService):
     """A blog whose public pages are read."""
 
-    name = _NAME
+    name = PUBLIC_SITE.name
     capabilities = Capabilities(
         totals=False, validators=True, user=False, linked_lists=True, comments_in_entries=True, open_to_all=True
     )
-    own_settings: ClassVar = settings_in(PublicOptions)
-    own_options = ("page_rules", "obey_robots", "list_pages")
-    defaults: ClassVar = {"timezone": _TIMEZONE, "rate": _RATE, "concurrency": _CONCURRENCY}
     bodies: ClassVar = {Kind.ENTRIES: ("body", "more"), Kind.COMMENTS: ("text",)}
 
     def __init__(
@@ -109,12 +92,12 @@ class PublicSite(StatedService):
     ) -> None:
         self._options = options or PublicOptions()
         self._base_url = base_url
-        self.timezone = timezone or zone(_TIMEZONE)
+        self.timezone = timezone or zone(PUBLIC_SITE.defaults["timezone"])
 
     @classmethod
     def of(cls, settings: Values) -> Self:
         """Return the service with the user's settings."""
-        options = PublicOptions(**{name: settings.get(name) for name in PublicOptions.__slots__})
+        options = PublicOptions(**{name: settings.get(name) for name in PublicOptions._fields})
         return cls(options, base_url=settings.get("base_url"), timezone=settings.get("timezone"))
 
     @classmethod
@@ -122,7 +105,7 @@ class PublicSite(StatedService):
         """Return an exploration of feeds and sitemaps at an address."""
         from exporter.service.public_site.exploration import explore  # noqa: PLC0415 - only a run needs the parsers
 
-        return explore(_NAME, home)
+        return explore(PUBLIC_SITE.name, home)
 
     @property
     def options(self) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote, urlsplit
 
 from exporter.errors import NotAuthorised
@@ -23,6 +23,7 @@ from exporter.model.exchange import Request, Response
 from exporter.model.kinds import Kind, key_of
 from exporter.model.records import Raw
 from exporter.service.answers import refusal
+from exporter.service.declarations import WORDPRESS
 from exporter.service.discovery import Exploration, HomePage
 from exporter.service.interface import (
     Call,
@@ -54,11 +55,9 @@ from exporter.service.wordpress.records import (
     WordPressRecords,
     is_locked,
 )
-from exporter.setting_types import Setting, yes_or_no
 
 Answer = TypeVar("Answer", list[Any], dict[str, Any])
 
-NAME: Final = "wordpress"
 _POSTS, _PAGES, _CATEGORIES, _USERS, _TYPES = "posts", "pages", "categories", "users", "types"
 _COMMENTS, _MEDIA = "comments", "media"
 _ITEM_FIELDS: Final = (
@@ -84,12 +83,7 @@ _CLOSED: Final = frozenset({401, 403})
 class WordPressService(WordPressRecords):
     """A WordPress, read through its REST API."""
 
-    name = NAME
-    own_settings: ClassVar = {
-        "rest_route": Setting(yes_or_no, "no", message("Address WordPress' API by the parameter rest_route."))
-    }
-    own_options = ("rest_route",)
-    defaults: ClassVar = {"timezone": "UTC"}
+    name = WORDPRESS.name
 
     def __init__(self, *, signed_in: bool = False, base_url: str = "", rest_route: bool = False) -> None:
         self._signed_in = signed_in

@@ -31,13 +31,13 @@ from exporter.model.records import (
     Upload,
     User,
 )
+from exporter.service.declarations import WXR
 from exporter.service.export_file import ExportFile, FoundRecord, Misread
 from exporter.service.interface import Capabilities, Role, Values
 from exporter.service.wxr.members import Channel, Item, LateComment, Members, all_of, text_of
 from exporter.setting_types import zone
 from exporter.text import printable
 
-_TIMEZONE: Final = "Asia/Tokyo"
 _RSS: Final = re.compile(rb"<rss[\s>]", re.IGNORECASE)
 _MARKS: Final = (b"http://wordpress.org/export/1.", b"<wp:wxr_version>")
 _BODY: Final = "content:encoded"
@@ -128,10 +128,9 @@ class _Known(NamedTuple):
 class WxrFile(ExportFile):
     """WXR; see the module."""
 
-    name = "wxr"
+    name = WXR.name
     label = message("a WordPress export file (WXR)")
     capabilities = Capabilities(validators=False, user=True, snapshot=True)
-    defaults: ClassVar = {"timezone": _TIMEZONE}
     post_flags = ("wp:status", "wp:post_password", _TYPE)
     comment_flags = ("wp:comment_approved",)
     access_flag = "wp:status"
@@ -181,7 +180,7 @@ class WxrFile(ExportFile):
 
     def __init__(self, digest: str = "", timezone: tzinfo | None = None) -> None:
         super().__init__(digest)
-        self.timezone = zone(_TIMEZONE) if timezone is None else timezone
+        self.timezone = zone(WXR.defaults["timezone"]) if timezone is None else timezone
 
     @classmethod
     def of(cls, settings: Values) -> Self:
