@@ -11,13 +11,13 @@ import os
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from io import BufferedReader
 from itertools import accumulate, chain, islice
 from operator import ge
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast, overload
 
 from exporter.archive.lines import (
     PUT,
@@ -156,6 +156,32 @@ class IdRows:
             # Numbers of more than 64 bits, or with leading zeros, sort among the others.
             return heapq.merge(numbers, others, key=lambda item: in_order(item[0]))
         return chain(numbers, others)
+
+
+class Ids(Sequence[str]):
+    """The ids of records in their order, made from their keys when they are read; it equals a list of the same ids."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, keys: IdRows) -> None:
+        self._keys = keys
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return (str(key) for key, _ in self._keys.items())
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        """Return the id at a place, or those of a slice; all ids before it are read."""
+        return list(self)[at]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, list | Ids) and list(self) == list(other)
 
 
 def merged(one: IdRows, other: IdRows) -> Iterator[tuple[Key, int | None, int | None]]:
@@ -414,9 +440,9 @@ class State:
                 raise damaged_file(path, message("it cannot be read: {reason}", reason=reason)) from error
         return number, offset
 
-    def ids(self, kind: Kind) -> list[str]:
+    def ids(self, kind: Kind) -> Ids:
         """Return the sorted ids of a kind."""
-        return list(self.kinds[kind].ids())
+        return Ids(self.kinds[kind].keys)
 
     def identity(self, kind: Kind, record_id: str) -> bytes | None:
         """Return the hash of the record's state; ``None`` if the record does not exist."""
