@@ -183,7 +183,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
 def spaced(text: str) -> str:
     """Return a text with a space between its characters, as the search index holds it and wants to be asked."""
-    return " ".join(char for char in text.lower() if char.isalnum())
+    return " ".join(filter(str.isalnum, text.lower()))
 
 
 def _build(posts: Posts, media: Media, connection: sqlite3.Connection) -> None:
