@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from exporter.html.anchors import mark_places
 from exporter.html.links import host_of, is_picture, safe_frame_url
-from exporter.html.tree import Element, TooComplex, parse
+from exporter.html.tree import Element, TooComplex, document_of, parse
 from exporter.text import visible
 
 _WORTH_PARSING: Final = ("src", "href", "background", "poster", "url(", "data", "value")
@@ -46,6 +46,8 @@ _PLAYED: Final = {"video": "src", "audio": "src", "source": "src", "bgsound": "s
 _OBJECTS: Final = {"object": "data", "embed": "src", "param": "value", "iframe": "src"}
 _PARAMETERS: Final = frozenset({"filename", "movie", "src", "url"})
 """Parameters of an object that contain the address of the played file."""
+_HOLDERS: Final = f":is({','.join({**_ATTRIBUTES, **_PLAYED, **_OBJECTS})},a,area,input,style,[style*='url(' i])"
+"""Selects the elements whose attributes or content may be addresses; ``:is`` returns each of them once."""
 
 
 class Use(StrEnum):
@@ -102,7 +104,18 @@ def candidate_places(srcset: str) -> Iterator[tuple[int, int]]:
 
 
 def _in_tree(html: str) -> Iterator[EmbeddedAddress]:
-    return chain.from_iterable(map(_in_element, parse(html).elements()))
+    return chain.from_iterable(map(_in_element, _holders(html)))
+
+
+def _holders(html: str) -> Iterator[Element]:
+    """Yield the elements that may contain addresses, in document order."""
+    if "<noscript" in html.lower():
+        # It may repeat the picture before it, which only the whole tree shows.
+        yield from parse(html).elements()
+        return
+    for node in document_of(html).css(_HOLDERS):
+        attributes = {name: value or "" for name, value in node.attributes.items()}
+        yield Element(node.tag or "", attributes, [node.text()] if node.tag == "style" else [])
 
 
 def _in_element(element: Element) -> Iterator[EmbeddedAddress]:

@@ -129,8 +129,15 @@ def _authority(scheme: str, netloc: str) -> str | None:
     return f"{quote(user, safe='%:', errors='replace')}{at}{quote(name, safe='[]:-._~%')}{shown}"
 
 
+_PLAIN_HOST = re.compile(r"https?://([a-z0-9.-]+)/", re.ASCII)
+"""The beginning of most addresses, whose host needs no parser."""
+
+
 def host_of(address: str) -> str:
     """Return the host of an absolute address in lower case; empty if there is no host."""
+    plain = _PLAIN_HOST.match(address)
+    if plain is not None:
+        return plain[1].rstrip(".")
     try:
         return (urlsplit(address).hostname or "").rstrip(".").lower()
     except ValueError:

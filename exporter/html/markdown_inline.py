@@ -88,6 +88,11 @@ class Runs:
             self._words(text, marks)
 
     def _words(self, text: str, marks: Marks) -> None:
+        if _SPACES.search(text) is None:
+            if text:
+                self.runs.append((RunKind.TEXT, text, marks))
+                self._spaced = False
+            return
         words = text.strip(_WHITE)
         if not words:
             self._space(text)
@@ -211,7 +216,7 @@ def render_inline(runs: list[Run], line_break: str = HARD_BREAK, *, one_line: bo
     if one_line:
         runs = [(piece, value.replace("\n", " "), marks) for piece, value, marks in runs]
     line_break = "<br>" if one_line else line_break
-    if all(not marks and piece not in _FINISHED for piece, _, marks in runs):
+    if not any(marks or piece in _FINISHED for piece, _, marks in runs):
         return _with_safe_end(_plain(runs, line_break, one_line=one_line))
     tokens, spans = _tokens(_with_space_marks(runs))
     _enclose_at_edges(tokens)

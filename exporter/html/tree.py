@@ -242,12 +242,7 @@ def parse(html: str) -> Element:
         text = visible(html)[0].replace("\r\n", "\n").replace("\r", "\n")
         body.children += [text] if text else []
         return body
-    if too_large(html):
-        raise TooLarge(message("this body is too large to be shown with its markup"))
-    source, _ = visible(html)
-    if too_complex(source):
-        raise TooComplex(message("the tags of this body are nested or crossed beyond what a page can show"))
-    document = LexborHTMLParser(source, is_fragment=True)
+    document = document_of(html)
     todo: list[tuple[LexborNode | None, list[Element | str]]] = [(document.root, body.children)]
     while todo:
         node, into = todo.pop()
@@ -261,6 +256,20 @@ def parse(html: str) -> Element:
                 todo.append((node.first_child, element.children))
             node = node.next
     return body
+
+
+def document_of(html: str) -> LexborHTMLParser:
+    """Return the parser's own tree of a fragment, for callers that need only some of its elements.
+
+    Raises:
+        TooLarge, TooComplex: see :func:`parse`.
+    """
+    if too_large(html):
+        raise TooLarge(message("this body is too large to be shown with its markup"))
+    source, _ = visible(html)
+    if too_complex(source):
+        raise TooComplex(message("the tags of this body are nested or crossed beyond what a page can show"))
+    return LexborHTMLParser(source, is_fragment=True)
 
 
 def _is_second_picture(noscript: LexborNode, before: list[Element | str]) -> bool:
