@@ -446,11 +446,6 @@ class State:
         for record_id, row in state.ordered():
             yield self._checked(kind, record_id, row, self.segments.read(*state.place(row)))[1]
 
-    def latest_lines(self, kind: Kind) -> Iterator[bytes]:
-        """Write the lines of ``latest/`` for a kind of this state, sorted by id."""
-        for key, row in self.kinds[kind].keys.items():
-            yield self.latest_line(kind, str(key), row)
-
     def latest_line(self, kind: Kind, record_id: str, row: int) -> bytes:
         """Write the line of ``latest/`` for a record; best called in the order of the ids.
 

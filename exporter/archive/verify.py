@@ -16,7 +16,7 @@ from io import BytesIO
 from typing import Any, BinaryIO, Final
 
 from exporter import lossless_json
-from exporter.archive import atomic, latest
+from exporter.archive import latest
 from exporter.archive.assets import AssetStore
 from exporter.archive.capture_checks import check_capture_files, check_captures
 from exporter.archive.captures import Capture, captures
@@ -45,7 +45,7 @@ from exporter.archive.layout import (
     segment_name,
     version_name,
 )
-from exporter.archive.lines import split
+from exporter.archive.lines import RecordLine, split
 from exporter.archive.manifest import (
     CAPTURE_SHA256,
     MANIFEST_SHA256,
@@ -53,8 +53,8 @@ from exporter.archive.manifest import (
     Manifest,
     SegmentInfo,
     line_digest,
+    read_run,
     read_sums,
-    run_fault,
     version_sums,
     write_sums,
 )
@@ -75,6 +75,8 @@ _FOREIGN: Final = message("no part of the format")
 _UNREADABLE: Final = message("it cannot be read")
 _KEPT_BYTES: Final = 1 << 20
 _PARTS: Final = frozenset((MANIFEST, SUMS, *SEGMENTS))
+_ASSETS: Final = segment_name(Kind.ASSETS)
+_ASSET_MEMBERS: Final = ("url", "sha256", "bytes", "content_type")
 _KINDS: Final = {segment_name(kind): kind for kind in Kind}
 
 
@@ -145,7 +147,7 @@ def _findings(
     if remember:
         # A run that was killed may have renamed pictures without waiting for the disk.
         with suppress(OSError, BlogExporterError):
-            atomic.sync_all(layout.root, cache.new(), {path.parent for path in cache.new()})
+            cache.make_durable()
             cache.save(complete=True)
 
 
@@ -246,6 +248,7 @@ class VersionCheck:
     def __post_init__(self) -> None:
         self._name = f"versions/{version_name(self.number)}"
         self._kept: dict[str, bytes] = {}
+        self._assets: list[tuple[str, dict[str, Any]]] | None = None
         self._unfolded: list[Finding] = []
 
     def _finding(self, code: FindingCode, name: str, detail: str) -> Finding:
@@ -300,19 +303,27 @@ class VersionCheck:
                 yield self._finding(FindingCode.COUNTS_WRONG, MANIFEST, detail)
 
     def assets(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield its readable asset records by address and hash, also for a damaged version."""
-        with suppress(OSError), self._lines(segment_name(Kind.ASSETS)) as lines:
-            for text in lines:
-                with suppress(ValueError):
-                    line = split(text)
-                    if not line.removed and line.fault() is None and line.unreadable() is None:
-                        yield line.record_id + line.digest.hex(), line.record()
+        """Yield its readable asset records by address and hash, also for a damaged version.
+
+        The records have only the members that a check of the files needs.
+        """
+        if self._assets is not None:
+            yield from self._assets
+        elif self._kept.get(_ASSETS) != b"":
+            with suppress(OSError), self._lines(_ASSETS) as lines:
+                for text in lines:
+                    with suppress(ValueError):
+                        line = split(text)
+                        if not line.removed and line.fault() is None and line.unreadable() is None:
+                            yield _asset(line)
 
     def _sums(self, digest: str, manifest: Manifest) -> Iterator[Finding]:
         try:
             found = self.folder.read_bytes(SUMS, MAX_DOCUMENT_BYTES)
         except OSError:
             found = b""
+        if self.info is not None and found == version_sums(digest, self.info, manifest.files):
+            return
         listed = {row[66:]: row[:64] for row in found.decode("utf-8", "replace").splitlines()}
         if listed.get(MANIFEST) not in (None, digest):
             detail = message("its hash is not the one in {sums}", sums=SUMS)
@@ -337,7 +348,8 @@ class VersionCheck:
                 if self.cache.is_unchanged(place, found):
                     return
                 if self._sha256(name, found) == info.sha256:
-                    faults = list(self._line_faults(name, info.lines)) if self.lines and not self.cache.quick else []
+                    checked = self.lines and not self.cache.quick and (info.bytes or info.lines)
+                    faults = list(self._line_faults(name, info.lines)) if checked else []
                     if not faults:
                         self.cache.add(place, found)
                     yield from faults
@@ -362,6 +374,7 @@ class VersionCheck:
         """Check the hash of every line, so that a finding names the line, and apply the lines to the state."""
         count = 0
         fold = self._fold(name)
+        assets: list[tuple[str, dict[str, Any]]] | None = [] if name == _ASSETS else None
         with self._lines(name) as lines:
             for count, text in enumerate(lines, 1):
                 try:
@@ -372,8 +385,12 @@ class VersionCheck:
                 if fault is not None:
                     detail = message("line {count}: {fault}", count=count, fault=fault)
                     yield self._finding(FindingCode.LINE_DAMAGED, name, detail)
-                elif fold is not None:
+                    continue
+                if fold is not None:
                     fold.apply(line, len(text))
+                if assets is not None and not line.removed:
+                    assets.append(_asset(line))
+        self._assets = self._assets if assets is None else assets
         if count != expected:
             detail = message("it has {count} lines, the manifest says {expected}", count=count, expected=expected)
             yield self._finding(FindingCode.SEGMENT_DAMAGED, name, detail)
@@ -390,6 +407,12 @@ class VersionCheck:
         """Return a file from memory, or open it."""
         data = self._kept.get(name)
         return os.fdopen(self.folder.descriptor(name), "rb") if data is None else BytesIO(data)
+
+
+def _asset(line: RecordLine) -> tuple[str, dict[str, Any]]:
+    """Return the address and hash of an asset's line, and the members of its record that name and describe its file."""
+    record = line.record()
+    return line.record_id + line.digest.hex(), {name: record.get(name) for name in _ASSET_MEMBERS}
 
 
 def check_seal(reader: ArchiveReader) -> Iterator[Finding]:
@@ -516,16 +539,19 @@ class _RunLines:
         self._running.update(line)
         if self._sealed is not None and self._running.hexdigest() == self._sealed:
             self._sealed_lines = self._lines
+        run: dict[str, Any] | None = None
+        fault = ""
         try:
-            value = lossless_json.loads(line)
-            fault = run_fault(value)
+            run = read_run(line)
         except lossless_json.NotJson as error:
-            value, fault = None, message("it is not JSON: {error}", error=error)
-        if fault is not None:
+            fault = message("it is not JSON: {error}", error=error)
+        except ValueError as error:
+            fault = said(error)
+        if run is None:
             detail = message("line {lines} is not a run: {fault}", lines=self._lines, fault=fault)
             yield Finding(FindingCode.RUNS_DAMAGED, _RUNS, detail)
         else:
-            self.newest = dict(value)
+            self.newest = run
             self.linked = self.linked or PREVIOUS in self.newest
             before = None if self._before is None else line_digest(self._before)
             if self.linked and (PREVIOUS not in self.newest or self.newest[PREVIOUS] != before):
