@@ -264,7 +264,8 @@ def _content(folder: HeldFolder, name: str, damaged: OnDamage | None = None) -> 
         stated = stated_segments(folder).get(name)
         if stated is not None and not stated.bytes and folder.is_empty(name):
             return b""
-        data = _read(*folder.opened(name))
+        handle, state = folder.opened(name)
+        data = _read(handle, state.st_size)
     except NotPlain as error:
         raise translate(error, folder.path / name) from error
     except OSError as error:

@@ -303,9 +303,12 @@ class KindState:
 
     def put(self, record_id: str, identity: bytes, version: int, place: tuple[int, int, int]) -> int:
         """Set a record with its identity, its version and ``(segment, offset, length)``; return its row."""
-        segment, offset, length = place
         key = key_of_id(record_id)
-        row = self.keys.find(key)
+        return self.put_at(key, self.keys.find(key), identity, version, place)
+
+    def put_at(self, key: Key, row: int | None, identity: bytes, version: int, place: tuple[int, int, int]) -> int:
+        """Set a record as :meth:`put` does, in its row; ``None`` if it has none."""
+        segment, offset, length = place
         if row is None:
             row = len(self._lengths)
             self.keys.add(key, row)
@@ -468,11 +471,6 @@ class State:
         state = self.kinds[kind]
         for record_id, row in state.ordered():
             yield self._checked(kind, record_id, row, self.segments.read(*state.place(row)))[1]
-
-    def latest_lines(self, kind: Kind) -> Iterator[bytes]:
-        """Write the lines of ``latest/`` for a kind of this state, sorted by id."""
-        for key, row in self.kinds[kind].keys.items():
-            yield self.latest_line(kind, str(key), row)
 
     def latest_line(self, kind: Kind, record_id: str, row: int) -> bytes:
         """Write the line of ``latest/`` for a record; best called in the order of the ids.
