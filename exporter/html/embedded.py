@@ -257,6 +257,7 @@ _OTHER_FILE: Final = re.compile(
 )
 _WRAPPED: Final = re.compile(r".*/(?:embed|media\.html|plugins/(?:post|video)\.php)/?")
 """Paths of pages that only show another page, whose address is in their query."""
+_SCRIPT: Final = re.compile("<(?ai:script)")
 _QUERY_NAMES: Final = ("url", "href")
 _EMBED_ATTRIBUTES: Final = ("src", "data", "href", "movie")
 _MAX_TITLE_CHARACTERS: Final = 200
@@ -311,7 +312,7 @@ def parse_body(html: str, places: Collection[str] = ()) -> Element:
     text, because a script would replace it. The ids of ``places`` are marked as anchors.
     """
     body = parse(html)
-    for element in body.elements() if "<script" in html.lower() else ():
+    for element in body.elements() if _SCRIPT.search(html) else ():
         if element.tag == "script":
             page = page_of(element.attributes.get("src", ""))
             if page is not None:
@@ -324,7 +325,7 @@ def parse_body(html: str, places: Collection[str] = ()) -> Element:
 
 def scripts_in(html: str) -> int:
     """Return the number of scripts in a body."""
-    return html.lower().count("<script")
+    return len(_SCRIPT.findall(html))
 
 
 def page_of(script: str) -> str | None:

@@ -79,7 +79,33 @@ def text_of(source: str) -> str:
     # Joined in chunks, because each small string has an overhead of about fifty bytes.
     while batch := list(islice(pieces, _PARTS_PER_CHUNK)):
         chunks.append("".join(batch))
-    return _LINE_ENDS.sub("\n", "".join(chunks)).strip()
+    return _joined(chunks)
+
+
+def text_start(source: str, characters: int) -> str:
+    """Return the beginning of a body's :func:`text_of` without reading the rest, as a rule.
+
+    Returns:
+        at least the given number of characters, or the whole text if it is shorter.
+    """
+    if "<" not in source:
+        return text_of(source)
+    pieces: list[str] = []
+    length, enough = 0, characters
+    for piece in _text_pieces(source):
+        pieces.append(piece)
+        length += len(piece)
+        if length >= enough:
+            # Later pieces can only change the white space at the end.
+            text = _joined(pieces)
+            if len(text) >= characters:
+                return text
+            enough = length * 2
+    return _joined(pieces)
+
+
+def _joined(pieces: list[str]) -> str:
+    return _LINE_ENDS.sub("\n", "".join(pieces)).strip()
 
 
 def _text_pieces(source: str) -> Iterator[str]:
