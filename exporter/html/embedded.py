@@ -290,7 +290,7 @@ def embeds(element: Element) -> Iterator[Embed]:
     found = [each.attributes.get(name, "") for each in (element, *nested) for name in _EMBED_ATTRIBUTES]
     found += [each.attributes.get("value", "") for each in nested if each.attributes.get("name", "").lower() == "movie"]
     title = " ".join(visible(element.attributes.get("title", ""))[0].split())[:_MAX_TITLE_CHARACTERS]
-    for address in filter(None, map(_unwrapped, found)):
+    for address in filter(None, map(_unwrapped, filter(None, found))):
         plain = address.partition(":")[2] if address.lower().startswith("http") else address
         yield Embed(_shown_page(_WATCHED, plain) or address, title, _kind(element.tag, address))
 

@@ -78,8 +78,11 @@ class EntryAddresses:
         url = absolute(address, self._base) if self._entries else None
         if url is None:
             return None
-        plain = urlunsplit(urlsplit(url)._replace(query="", fragment=""))
-        return self._entries.get(meaning(url)) or self._entries.get(meaning(plain))
+        found = self._entries.get(meaning(url))
+        if not found and "?" in url:
+            plain = urlunsplit(urlsplit(url)._replace(query="", fragment=""))
+            return self._entries.get(meaning(plain))
+        return found
 
 
 def relative_link(page: str, target: str) -> str:

@@ -43,6 +43,8 @@ _HIDDEN: Final = DROPPED - {"col", "colgroup", "wbr"} | {"math", "svg"}
 _VOID: Final = tag_set("br col hr img wbr")
 _PLAIN_TAGS: Final = {tag: (f"<{tag}>", "" if tag in _VOID else f"</{tag}>") for tag in TAGS}
 """The opening and closing tag of each element without attributes."""
+_BARE_TAGS: Final = {tag: tags for tag, tags in _PLAIN_TAGS.items() if tag not in {"a", "img"}}
+"""Those that are written like this in any page."""
 _MAX_HIGHLIGHTED_CHARACTERS: Final = 200_000
 """Code in longer bodies is not highlighted."""
 _ICON_PIXELS: Final = 48
@@ -153,8 +155,12 @@ class BodyWriter:
                 elif node.tag in _PLAYERS:
                     parts.append(self._embed(node, root))
                 else:
-                    opening, end = self._tags(node, root, linked=linked)
+                    bare = None if node.attributes else _BARE_TAGS.get(node.tag)
+                    opening, end = bare or self._tags(node, root, linked=linked)
                     parts.append(opening)
+                    if not node.children:
+                        parts.append(end)
+                        continue
                     code = _coloured(node) if colours and node.tag == "pre" else None
                     if code is None:
                         left.append((nodes, closing, linked))
@@ -173,8 +179,6 @@ class BodyWriter:
             return self._picture(element, root, linked=linked), ""
         if tag not in TAGS:
             return "", " " if tag in {"option", "optgroup"} else ""
-        if not element.attributes and tag != "a":
-            return _PLAIN_TAGS[tag]
         found = dict(element.attributes)  # the sanitizer drops all that it does not permit
         if tag == "a":
             href = self._link(found.pop("href", ""), root)

@@ -45,25 +45,33 @@ def plain_text(source: str) -> str:
 
 def text_in(body: Element) -> str:
     """Return the text of a tree, as :func:`plain_text` does."""
-    lines = (line.strip(" \t\r") for line in "".join(_parts(body)).split("\n"))
+    lines = [line.strip(" \t\r") for line in "".join(_parts(body)).split("\n")]
     return "\n".join(filter(None, lines)).strip()
 
 
-def _parts(body: Element) -> Iterator[str]:
-    todo: list[Element | str] = [body]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, str):
-            yield node
-        elif node.tag == "br":
-            yield "\n"
-        elif node.tag == "img":
-            yield node.attributes.get("alt", "")
-        elif node.tag not in DROPPED:
-            if node.tag in BLOCKS:
-                yield "\n"
-                todo.append("\n")
-            todo.extend(reversed(node.children))
+def _parts(body: Element) -> list[str]:
+    parts: list[str] = []
+    nodes: Iterator[Element | str] = iter((body,))
+    end = ""
+    left: list[tuple[Iterator[Element | str], str]] = []
+    while True:
+        for node in nodes:
+            if isinstance(node, str):
+                parts.append(node)
+            elif node.tag == "br":
+                parts.append("\n")
+            elif node.tag == "img":
+                parts.append(node.attributes.get("alt", ""))
+            elif node.tag not in DROPPED:
+                left.append((nodes, end))
+                nodes, end = iter(node.children), "\n" if node.tag in BLOCKS else ""
+                parts.append(end)
+                break
+        else:
+            parts.append(end)
+            if not left:
+                return parts
+            nodes, end = left.pop()
 
 
 def text_of(source: str) -> str:

@@ -114,22 +114,23 @@ class _Rewriter:
         while True:
             for node in nodes:
                 if isinstance(node, str):
-                    if parent.tag in _SPACED and not node.strip():
-                        parent.children.append(node)
-                    else:
-                        _siblings(parent).append(node)
+                    (parent.children if parent.tag in _SPACED and not node.strip() else _siblings(parent)).append(node)
                 elif node.tag in kept:
                     _siblings(parent).append(node)
                 elif node.tag not in dropped:
-                    left.append((nodes, parent, line, linked, depth))
-                    nodes = iter(node.children)
                     tag = self._tag(node, parent, line=line, linked=linked)
-                    if tag is not None and depth < MAX_DEPTH:
-                        parent = self._shown(node, tag, parent, linked=linked)
-                        line = line or tag in _LINES or (tag not in _BLOCKS and tag not in _ANYWHERE)
-                        linked = linked or (tag == "a" and "href" in parent.attributes)
-                        depth += 1
-                    break
+                    shown = (
+                        parent if tag is None or depth >= MAX_DEPTH else self._shown(node, tag, parent, linked=linked)
+                    )
+                    if node.children:
+                        left.append((nodes, parent, line, linked, depth))
+                        nodes = iter(node.children)
+                        if shown is not parent:
+                            parent = shown
+                            line = line or tag in _LINES or (tag not in _BLOCKS and tag not in _ANYWHERE)
+                            linked = linked or (tag == "a" and "href" in shown.attributes)
+                            depth += 1
+                        break
             else:
                 if not left:
                     return
