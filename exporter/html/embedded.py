@@ -270,6 +270,7 @@ _OTHER_FILE: Final = re.compile(
 )
 _WRAPPED: Final = re.compile(r".*/(?:embed|media\.html|plugins/(?:post|video)\.php)/?")
 """Paths of pages that only show another page, whose address is in their query."""
+_SCRIPT: Final = re.compile("<(?ai:script)")
 _QUERY_NAMES: Final = ("url", "href")
 _EMBED_ATTRIBUTES: Final = ("src", "data", "href", "movie")
 _MAX_TITLE_CHARACTERS: Final = 200
@@ -302,7 +303,7 @@ def embeds(element: Element) -> Iterator[Embed]:
     found = [each.attributes.get(name, "") for each in (element, *nested) for name in _EMBED_ATTRIBUTES]
     found += [each.attributes.get("value", "") for each in nested if each.attributes.get("name", "").lower() == "movie"]
     title = " ".join(visible(element.attributes.get("title", ""))[0].split())[:_MAX_TITLE_CHARACTERS]
-    for address in filter(None, map(_unwrapped, found)):
+    for address in filter(None, map(_unwrapped, filter(None, found))):
         plain = address.partition(":")[2] if address.lower().startswith("http") else address
         yield Embed(_shown_page(_WATCHED, plain) or address, title, _kind(element.tag, address))
 
@@ -324,7 +325,7 @@ def parse_body(html: str, places: Collection[str] = ()) -> Element:
     text, because a script would replace it. The ids of ``places`` are marked as anchors.
     """
     body = parse(html)
-    for element in body.elements() if "<script" in html.lower() else ():
+    for element in body.elements() if _SCRIPT.search(html) else ():
         if element.tag == "script":
             page = page_of(element.attributes.get("src", ""))
             if page is not None:
@@ -337,7 +338,7 @@ def parse_body(html: str, places: Collection[str] = ()) -> Element:
 
 def scripts_in(html: str) -> int:
     """Return the number of scripts in a body."""
-    return html.lower().count("<script")
+    return len(_SCRIPT.findall(html))
 
 
 def page_of(script: str) -> str | None:

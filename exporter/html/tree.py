@@ -12,7 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -89,7 +89,8 @@ _NEVER_DEEP = tag_set(
 
 def too_complex(source: str) -> bool:
     """Return whether parsing would need more time or memory than any readable body."""
-    if len(source) > _MAX_SEPARATORS and any(
+    # A tag is within one part: most bodies have none so long.
+    if any(len(part) > _MAX_SEPARATORS for part in source.split(">")) and any(
         len(found[3]) > _MAX_SEPARATORS and len(_SEPARATOR.findall(found[3])) > _MAX_SEPARATORS
         for found in _TAG.finditer(source)
     ):
@@ -247,13 +248,17 @@ def parse(html: str) -> Element:
     while todo:
         node, into = todo.pop()
         while node is not None:
-            tag = node.tag or ""
-            if tag == "-text":
-                into.append(node.text_content or "")
-            elif tag[:1] not in {"-", "!"} and not (tag == "noscript" and _is_second_picture(node, into)):
-                element = Element(tag, {name: value or "" for name, value in node.attributes.items()}, [])
-                into.append(element)
-                todo.append((node.first_child, element.children))
+            text_content = node.text_content
+            if text_content is not None:
+                into.append(text_content)
+            else:
+                tag = node.tag or ""
+                if tag[:1] not in {"-", "!"} and not (tag == "noscript" and _is_second_picture(node, into)):
+                    element = Element(tag, _attributes(node), [])
+                    into.append(element)
+                    child = node.first_child
+                    if child is not None:
+                        todo.append((child, element.children))
             node = node.next
     return body
 
@@ -270,6 +275,14 @@ def document_of(html: str) -> LexborHTMLParser:
     if too_complex(source):
         raise TooComplex(message("the tags of this body are nested or crossed beyond what a page can show"))
     return LexborHTMLParser(source, is_fragment=True)
+
+
+def _attributes(node: LexborNode) -> dict[str, str]:
+    """Return the attributes of an element; one without a value is empty."""
+    found = node.attributes
+    if None in found.values():
+        return {name: value or "" for name, value in found.items()}
+    return cast("dict[str, str]", found)
 
 
 def _is_second_picture(noscript: LexborNode, before: list[Element | str]) -> bool:

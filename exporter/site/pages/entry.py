@@ -15,11 +15,12 @@ from exporter.html.embedded import embedded
 from exporter.html.tree import BODY_CHARACTERS
 from exporter.model.kinds import Kind
 from exporter.model.labels import joined_path
-from exporter.model.records import Post, Raw
+from exporter.model.records import Comment, Post, Raw
 from exporter.site.captured import capture_link, moment_of
 from exporter.site.catalogue import PostSummary, beginning_of, one_line
 from exporter.site.pages.comments import comment_list
 from exporter.site.pages.site import Site, author_page, category_page, life_link
+from exporter.site.searched import Searched, searched_comment, searched_text
 from exporter.site.templating import CONTENT_LANGUAGE, Shell, escaped, root_of
 
 _MAX_MENTIONS = 30
@@ -197,12 +198,14 @@ class _EntryPage:
 
     def write(self, shell: Shell) -> str:
         """Return the page in its shell."""
-        entry = self._site.catalogue.entry(self._post)
-        title, body = self._site.parts.title(self._post), self._body(entry)
+        catalogue = self._site.catalogue
+        entry = catalogue.entry(self._post)
+        comments = list(catalogue.comments(catalogue.comment_ids(self._post)))
+        title, body = self._site.parts.title(self._post), self._body(entry, comments)
         return "".join([
             shell.title, title, shell.scripts, self._scripts(), shell.text,
             f'<article class="entry" data-entry="{self._post.page}">\n', self._header(title), body,
-            self._pictures(body), comment_list(self._site, self._post), "</article>\n",
+            self._pictures(body), comment_list(self._site, self._post, comments), "</article>\n",
             see_also(self._site, self._post), self._turn(), self._facts(entry), shell.end,
         ])  # fmt: skip
 
@@ -264,9 +267,13 @@ class _EntryPage:
             return f"<li><bdi {_LANG}>{name}</bdi></li>\n"
         return f'<li><a {_LANG} href="{self._root}{page}">{name}</a></li>\n'
 
-    def _body(self, entry: Post) -> str:
+    def _body(self, entry: Post, comments: list[Comment]) -> str:
+        """Return the entry's parts, and keep its texts for the search, which follows soon."""
         bodies, root = self._site.bodies, self._root
-        body, more = (bodies.html(text, root, colours=True) for text in (entry.body, entry.more))
+        body, text = bodies.html_and_text(entry.body, root, colours=True)
+        more, more_text = bodies.html_and_text(entry.more, root, colours=True)
+        own = searched_text(entry, text, more_text)
+        self._site.searched[self._post.id] = Searched(own, list(map(searched_comment, comments)))
         shown = f'{self._lead(entry)}<div class="body" {_LANG}>{body}</div>\n'
         more_title = escaped(one_line(entry.more_title))
         if more or more_title:
