@@ -305,7 +305,7 @@ def _tokens(runs: list[Run]) -> tuple[list[_Token], list[_Span]]:
                 tokens.append(_Token(None, "", *_EDGES[mark.kind][0], span, opens=True))
             spans += under[keep:]
             current = marks
-            in_link = any([mark.kind == "link" for mark in marks])
+            in_link = "link" in [mark.kind for mark in marks]
         if value or piece is RunKind.BREAK:
             _append_run(tokens, piece, value, in_link=in_link)
     return tokens, spans
@@ -440,7 +440,7 @@ def collect(element: Element, runs: Runs, marks: Marks) -> None:
 def _with_tag(tag: str, marks: Marks) -> Marks:
     """Add a mark, unless it already applies, there are too many, or CommonMark does not know the tag."""
     tag = _SYNONYMS.get(tag, tag)
-    if not tag or len(marks) >= _MAX_OPEN_MARKS or (tag not in RUBY and any([mark.tag == tag for mark in marks])):
+    if not tag or len(marks) >= _MAX_OPEN_MARKS or (tag not in RUBY and tag in [mark.tag for mark in marks]):
         return marks
     if tag in _DELIMITED:
         return (*marks, Mark(tag, tag))
