@@ -78,7 +78,12 @@ class Runs:
 
     def text(self, text: str, marks: Marks) -> None:
         """Add a text node; white space that contains a line end becomes a line end."""
-        if self._keep_lines and "\n" in text:
+        if not text:
+            return
+        if _SPACES.search(text) is None:
+            self.runs.append((RunKind.TEXT, text, marks))
+            self._spaced = False
+        elif self._keep_lines and "\n" in text:
             first, *lines = text.split("\n")
             self._words(first, marks)
             for line in lines:
@@ -88,11 +93,6 @@ class Runs:
             self._words(text, marks)
 
     def _words(self, text: str, marks: Marks) -> None:
-        if _SPACES.search(text) is None:
-            if text:
-                self.runs.append((RunKind.TEXT, text, marks))
-                self._spaced = False
-            return
         words = text.strip(_WHITE)
         if not words:
             self._space(text)
@@ -152,6 +152,8 @@ def paragraphs(runs: list[Run]) -> list[list[Run] | int]:
     Returns paragraphs, and between them the number of additional breaks if there are any. A single break at the
     end is invisible and therefore dropped.
     """
+    if len(runs) == 1 and runs[0][0] is not RunKind.BREAK:
+        return [runs]
     found: list[list[Run] | int] = []
     current: list[Run] = []
     breaks = 0
@@ -216,7 +218,10 @@ def render_inline(runs: list[Run], line_break: str = HARD_BREAK, *, one_line: bo
     if one_line:
         runs = [(piece, value.replace("\n", " "), marks) for piece, value, marks in runs]
     line_break = "<br>" if one_line else line_break
-    if not any(marks or piece in _FINISHED for piece, _, marks in runs):
+    for piece, _, marks in runs:
+        if marks or piece in _FINISHED:
+            break
+    else:
         return _with_safe_end(_plain(runs, line_break, one_line=one_line))
     tokens, spans = _tokens(_with_space_marks(runs))
     _enclose_at_edges(tokens)
