@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from enum import Enum, StrEnum, auto
-from functools import partial
 from html import escape, unescape
 from html.entities import html5
 from itertools import chain
@@ -166,10 +165,7 @@ def _in_style(style: str) -> Iterator[tuple[int, int]]:
 
 # An unclosed element lasts until the end, as in browsers; searching its end again for each tag would take hours.
 _SKIPPED = r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style|textarea|xmp)(?=[\s/>]).*?(?:</\1(?=[\s/>])|\Z)"
-_TAG_WITH_ADDRESS = re.compile(
-    rf"{_SKIPPED}|<[a-zA-Z](?=[^<>]*?(?:href|src|original|poster|background|url\(|data\s*=|value\s*=))[^<>]*>",
-    re.DOTALL | re.IGNORECASE,
-)
+_TAG_WITH_VALUES = re.compile(rf"{_SKIPPED}|<[a-zA-Z][^<>=]*+=[^<>]*+>", re.DOTALL | re.IGNORECASE)
 _ATTRIBUTE = re.compile(
     r"(?P<lead>(?<![^\s\"'<>/=])(?P<name>[^\s\"'<>/=]++)\s*=\s*)(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<bare>[^\s\"'>]+))"
 )
@@ -195,24 +191,29 @@ def rewrite_addresses(html: str, resolve: Resolve) -> str:
         html: a body.
         resolve: receives an address with its references decoded; returns the new one, or ``None`` to keep it.
     """
+    return _replaced(html, _new_attributes(html, resolve))
 
-    def in_attribute(found: re.Match[str], other: str = "") -> str:
-        name = found["name"].lower()
-        if name not in _ADDRESSES and name != other:
-            return found[0]
-        value = next(text for text in found.group("double", "single", "bare") if text is not None)
-        plain = attribute_text(value)
-        new = _readdressed(name, plain, resolve)
-        return found[0] if new == plain else f'{found["lead"]}"{escape(new)}"'
 
-    def in_tag(found: re.Match[str]) -> str:
-        if found[0].startswith("<!") or found[1]:
-            return _restyled(found[0], resolve) if (found[1] or "").lower() == "style" else found[0]
+def _new_attributes(html: str, resolve: Resolve) -> Iterator[tuple[int, int, str]]:
+    """Yield the start and end of each attribute and style sheet that changes, with its new text."""
+    for tag in _TAG_WITH_VALUES.finditer(html):
+        start, end = tag.span()
+        if tag[1]:
+            if tag[1].lower() == "style":
+                yield start, end, _restyled(tag[0], resolve)
+            continue
+        if html.startswith("<!", start):
+            continue
         # Only a parameter's value can be an address.
-        in_this = partial(in_attribute, other="value") if found[0][:7].lower() == "<param " else in_attribute
-        return _ATTRIBUTE.sub(in_this, found[0])
-
-    return _replaced(html, ((*found.span(), in_tag(found)) for found in _TAG_WITH_ADDRESS.finditer(html)))
+        other = "value" if html[start : start + 7].lower() == "<param " else ""
+        for found in _ATTRIBUTE.finditer(html, start, end):
+            name = found["name"].lower()
+            if name in _ADDRESSES or name == other:
+                value = found[found.lastindex or 0]
+                plain = attribute_text(value) if "&" in value else value
+                new = _readdressed(name, plain, resolve)
+                if new != plain:
+                    yield *found.span(), f'{found["lead"]}"{escape(new)}"'
 
 
 def _readdressed(name: str, value: str, resolve: Resolve) -> str:

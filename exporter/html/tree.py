@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple, cast
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -266,15 +267,28 @@ def parse(html: str) -> Element:
 def document_of(html: str) -> LexborHTMLParser:
     """Return the parser's own tree of a fragment, for callers that need only some of its elements.
 
+    Callers share the trees of the last few bodies and must not change them: a body is usually read more than once.
+
     Raises:
         TooLarge, TooComplex: see :func:`parse`.
     """
+    is_small = len(html) <= _SHARED_CHARACTERS and html.count("<") <= _SHARED_TAGS
+    return _recent_document(html) if is_small else _new_document(html)
+
+
+def _new_document(html: str) -> LexborHTMLParser:
     if too_large(html):
         raise TooLarge(message("this body is too large to be shown with its markup"))
     source, _ = visible(html)
     if too_complex(source):
         raise TooComplex(message("the tags of this body are nested or crossed beyond what a page can show"))
     return LexborHTMLParser(source, is_fragment=True)
+
+
+_SHARED_CHARACTERS: Final = 50_000
+_SHARED_TAGS: Final = 300
+"""Larger bodies are parsed each time, so that the shared trees stay small: few tags can open few elements again."""
+_recent_document: Final = lru_cache(maxsize=4)(_new_document)
 
 
 def _attributes(node: LexborNode) -> dict[str, str]:
