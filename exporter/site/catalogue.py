@@ -27,7 +27,7 @@ from exporter.model.records import Audience, Comment, Post, Raw
 from exporter.service.interface import Records
 from exporter.site.captured import CapturedPage, CapturedPages
 from exporter.site.facts import MAX_SIMILAR, CommentFacts, EntryFacts, ItemFacts, Known, Labels, marks_of
-from exporter.site.post_list import Posts, PostsById, PostSummary, Spool
+from exporter.site.post_list import PostList, PostsById, PostSummary, RowFile
 from exporter.text import visible
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class Catalogue:
         self._base = base
         self._addresses = EntryAddresses((), (), base)
         self._links: dict[Kind, dict[str, list[str]]] = {Kind.ENTRIES: {}, Kind.COMMENTS: {}}
-        self._beginnings = Spool()
+        self._beginnings = RowFile()
         self._beginning_of = IdRows()
         self._gone = {} if history is None else history.gone_entries()
         self._categories = _Categories(facts.of(Kind.ENTRY_LIST, self._item_facts))
@@ -211,7 +211,7 @@ class Catalogue:
         self.by_year = cache(self._by_year)
         self.by_category = cache(self._by_category)
 
-    def _by_year(self) -> dict[str, Posts]:
+    def _by_year(self) -> dict[str, PostList]:
         """Return the posts by year, the newest first; the undated come last."""
         return self.dated.grouped(lambda post: (post.year,))
 
@@ -220,19 +220,19 @@ class Catalogue:
         found = [post for post in self.posts if post.is_page] if self.labelled else []
         return sorted(found, key=lambda post: (post.title, sort_key(post.id)))
 
-    def _by_category(self) -> dict[tuple[str, ...], Posts]:
+    def _by_category(self) -> dict[tuple[str, ...], PostList]:
         """Return the entries by the path of their category, the fullest category first, the newest entry first."""
         return _fullest_first(self.posts.grouped(_paths))
 
-    def by_tag(self) -> dict[str, Posts]:
+    def by_tag(self) -> dict[str, PostList]:
         """Return the entries by tag, the most used tag first, the newest entry first."""
         return self._by_label(lambda labels: dict.fromkeys(labels.tags))
 
-    def by_author(self) -> dict[str, Posts]:
+    def by_author(self) -> dict[str, PostList]:
         """Return the entries by their writer, in the same order."""
         return self._by_label(lambda labels: filter(None, [labels.author]))
 
-    def _by_label(self, names: Callable[[Labels], Iterable[str]]) -> dict[str, Posts]:
+    def _by_label(self, names: Callable[[Labels], Iterable[str]]) -> dict[str, PostList]:
         if not self.labelled:
             return {}
         return _fullest_first(self.posts.grouped(lambda post: () if post.labels is None else names(post.labels)))
@@ -298,7 +298,7 @@ class Catalogue:
             digest.update(self.records.identity(kind, record_id) or _NO_IDENTITY)
         return digest.digest()
 
-    def _mentions(self) -> Mapping[str, Posts]:
+    def _mentions(self) -> Mapping[str, PostList]:
         found: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
         links = self._links[Kind.ENTRIES]
         for place, post in enumerate(self.posts) if links else ():
@@ -452,7 +452,7 @@ class Alike:
         return [post.id for post in self._posts.at(places)]
 
 
-def _fullest_first(found: Mapping[L, Posts]) -> dict[L, Posts]:
+def _fullest_first(found: Mapping[L, PostList]) -> dict[L, PostList]:
     return dict(sorted(found.items(), key=lambda each: (-len(each[1]), each[0])))
 
 

@@ -77,7 +77,7 @@ class PostSummary(NamedTuple):
         return UNDATED if self.date is None else f"{self.date.year:04d}"
 
 
-class Spool:
+class RowFile:
     """Byte strings in a temporary file, which disappears with this object; memory holds 8 bytes for each.
 
     Raises:
@@ -107,7 +107,7 @@ class _Rows:
     """All entries by date; memory holds some 40 bytes for each. They are added first, then put in order, then read."""
 
     def __init__(self) -> None:
-        self._spool = Spool()
+        self._stored = RowFile()
         self._ids = IdRows()
         self._moments = array("d")
         self._order = array("I")
@@ -115,7 +115,7 @@ class _Rows:
         self.kept = lru_cache(_KEPT_POSTS)(self.at)
 
     def __len__(self) -> int:
-        return len(self._spool)
+        return len(self._stored)
 
     def add(self, post: PostSummary) -> None:
         """Add an entry."""
@@ -123,7 +123,7 @@ class _Rows:
         labels: Any = None if post.labels is None else tuple(post.labels)
         self._ids.add(key_of_id(post.id), len(self))
         self._moments.append(float("-inf") if post.date is None else post.date.timestamp())
-        self._spool.append(marshal.dumps((*post[:2], date, *post[3:-1], labels)))
+        self._stored.append(marshal.dumps((*post[:2], date, *post[3:-1], labels)))
 
     def put_in_order(self) -> None:
         """Put the entries in the order of their dates, the undated first; ids decide between equal dates."""
@@ -148,13 +148,13 @@ class _Rows:
         return None if row is None else self._places[row]
 
     def _read(self, row: int) -> PostSummary:
-        facts: list[Any] = list(marshal.loads(self._spool[row]))  # noqa: S302 - written above
+        facts: list[Any] = list(marshal.loads(self._stored[row]))  # noqa: S302 - written above
         facts[2] = datetime.fromisoformat(facts[2]) if facts[2] else None
         facts[-1] = None if facts[-1] is None else Labels(*facts[-1])
         return PostSummary._make(facts)
 
 
-class Posts(Sequence[PostSummary]):
+class PostList(Sequence[PostSummary]):
     """Some entries by date, each read when it is asked for."""
 
     def __init__(self, rows: _Rows, places: Sequence[int]) -> None:
@@ -173,20 +173,20 @@ class Posts(Sequence[PostSummary]):
     @overload
     def __getitem__(self, at: int) -> PostSummary: ...
     @overload
-    def __getitem__(self, at: slice) -> Posts: ...
-    def __getitem__(self, at: int | slice) -> PostSummary | Posts:
+    def __getitem__(self, at: slice) -> PostList: ...
+    def __getitem__(self, at: int | slice) -> PostSummary | PostList:
         """Return the entry at an index, or the entries of a slice."""
         if isinstance(at, slice):
-            return Posts(self._rows, self._chosen[at])
+            return PostList(self._rows, self._chosen[at])
         return self._rows.at(self._chosen[at])
 
-    def grouped(self, names: Callable[[PostSummary], Iterable[K]]) -> dict[K, Posts]:
+    def grouped(self, names: Callable[[PostSummary], Iterable[K]]) -> dict[K, PostList]:
         """Return the entries of each name, the newest first, in the order in which the names occur."""
         found: defaultdict[K, array[int]] = defaultdict(lambda: array("I"))
         for place in reversed(self._chosen):
             for name in names(self._rows.at(place)):
                 found[name].append(place)
-        return {name: Posts(self._rows, places) for name, places in found.items()}
+        return {name: PostList(self._rows, places) for name, places in found.items()}
 
 
 class PostsById(Mapping[str, PostSummary]):
@@ -221,10 +221,10 @@ class PostsById(Mapping[str, PostSummary]):
             raise KeyError(entry_id)
         return place
 
-    def by_date(self) -> Posts:
+    def by_date(self) -> PostList:
         """Return all entries, the undated first; ids decide between equal dates."""
-        return Posts(self._rows, range(len(self._rows)))
+        return PostList(self._rows, range(len(self._rows)))
 
-    def at(self, places: Iterable[int]) -> Posts:
+    def at(self, places: Iterable[int]) -> PostList:
         """Return the entries at some places."""
-        return Posts(self._rows, array("I", places))
+        return PostList(self._rows, array("I", places))

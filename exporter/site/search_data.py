@@ -24,7 +24,7 @@ from exporter.model.labels import joined_path
 from exporter.search.folding import fold
 from exporter.site.catalogue import anchor_name, fingerprint, one_line, orphans_page, safe_name
 from exporter.site.pages.site import Site
-from exporter.site.post_list import Posts, PostSummary
+from exporter.site.post_list import PostList, PostSummary
 from exporter.site.templating import data_script
 from exporter.text import visible
 
@@ -69,7 +69,7 @@ class _Chunk(NamedTuple):
     """Some entries that follow one another by date, under the id of the first."""
 
     name: str
-    posts: Posts
+    posts: PostList
 
 
 def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
@@ -106,7 +106,7 @@ def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
     yield ViewFile("data/search.js", fingerprint("index", repr(index)), lambda: data_script("index", "", index))
 
 
-def _chunks(posts: Posts) -> Iterator[_Chunk]:
+def _chunks(posts: PostList) -> Iterator[_Chunk]:
     start = 0
     for run in _runs(posts, lambda post: post.id, _MEAN_CHUNK_POSTS, _MAX_CHUNK_POSTS):
         yield _Chunk(safe_name(run[0].id), posts[start : start + len(run)])

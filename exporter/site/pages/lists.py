@@ -17,10 +17,10 @@ from exporter.model.kinds import Kind
 from exporter.site.catalogue import ORPHANS_PAGE, fingerprint, one_line
 from exporter.site.pages.site import Site, author_page, category_page, listed, year_page
 from exporter.site.pages.statistics import SHADES, calendar_years, strip
-from exporter.site.post_list import Posts, PostSummary
+from exporter.site.post_list import PostList, PostSummary
 from exporter.site.templating import data_script, root_of
 
-_Years = dict[str, Posts]
+_Years = dict[str, PostList]
 _WEEKS: Final = Calendar(SUNDAY)
 
 
