@@ -443,7 +443,7 @@ class State:
                 raise damaged_file(path, message("it cannot be read: {reason}", reason=reason)) from error
         return number, offset
 
-    def ids(self, kind: Kind) -> Ids:
+    def ids(self, kind: Kind) -> Sequence[str]:
         """Return the sorted ids of a kind."""
         return Ids(self.kinds[kind].keys)
 

@@ -21,8 +21,9 @@ from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
 from exporter.model.labels import joined_path
 from exporter.search.folding import fold
-from exporter.site.catalogue import PostSummary, fingerprint, orphans_page, safe_name
+from exporter.site.catalogue import fingerprint, orphans_page, safe_name
 from exporter.site.pages.site import Site
+from exporter.site.post_list import PostList, PostSummary
 from exporter.site.searched import Searched, searched_comment, searched_text
 from exporter.site.templating import data_script
 
@@ -67,7 +68,7 @@ class _Chunk(NamedTuple):
     """Some entries that follow one another by date, under the id of the first."""
 
     name: str
-    posts: list[PostSummary]
+    posts: PostList
 
 
 def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
@@ -82,8 +83,7 @@ def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
         "title": site.t("Search"), "current": "search", "facets": facets,
     })  # fmt: skip
     data = _SearchData(site)
-    runs = _runs(site.catalogue.posts, lambda post: post.id, _MEAN_CHUNK_POSTS, _MAX_CHUNK_POSTS)
-    chunks = [_Chunk(safe_name(run[0].id), run) for run in runs]
+    chunks = list(_chunks(site.catalogue.posts))
     sharded = len(site.catalogue.posts) >= SMALL_BLOG
     shards: list[tuple[int, int, str]] = []
     at = 0
@@ -104,6 +104,13 @@ def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
         "orphans": bool(site.catalogue.orphans),
     }
     yield ViewFile("data/search.js", fingerprint("index", repr(index)), lambda: data_script("index", "", index))
+
+
+def _chunks(posts: PostList) -> Iterator[_Chunk]:
+    start = 0
+    for run in _runs(posts, lambda post: post.id, _MEAN_CHUNK_POSTS, _MAX_CHUNK_POSTS):
+        yield _Chunk(safe_name(run[0].id), posts[start : start + len(run)])
+        start += len(run)
 
 
 def _facets(site: Site) -> dict[str, str]:

@@ -20,8 +20,9 @@ from exporter.export.interface import ViewFile
 from exporter.export.threads import in_order, stated_answers
 from exporter.model.kinds import Kind
 from exporter.search.folding import fold
-from exporter.site.catalogue import COMMENTS_ON_PAGE, PostSummary, orphans_page
+from exporter.site.catalogue import COMMENTS_ON_PAGE, orphans_page
 from exporter.site.pages.site import ShownComment, Site
+from exporter.site.post_list import PostSummary
 from exporter.site.templating import CONTENT_LANGUAGE, root_of
 
 if TYPE_CHECKING:

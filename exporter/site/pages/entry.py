@@ -17,9 +17,10 @@ from exporter.model.kinds import Kind
 from exporter.model.labels import joined_path
 from exporter.model.records import Comment, Post, Raw
 from exporter.site.captured import capture_link, moment_of
-from exporter.site.catalogue import PostSummary, beginning_of, one_line
+from exporter.site.catalogue import Catalogue, beginning_of, one_line
 from exporter.site.pages.comments import comment_list
 from exporter.site.pages.site import Site, author_page, category_page, life_link
+from exporter.site.post_list import PostSummary
 from exporter.site.searched import Searched, searched_comment, searched_text
 from exporter.site.templating import CONTENT_LANGUAGE, Shell, escaped, root_of
 
@@ -154,14 +155,7 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
     catalogue = site.catalogue
     history = catalogue.history
     changed = {} if history is None else history.changed_entries()
-    neighbours = {
-        post.id: (before, after)
-        for before, post, after in zip(
-            [None, *catalogue.dated], catalogue.dated, [*catalogue.dated[1:], None], strict=False
-        )
-    }
-    for post in catalogue.posts:
-        before, after = neighbours.get(post.id, (None, None))
+    for before, post, after in _with_neighbours(site.catalogue):
         life = life_link(history, post.id) if history is not None and post.id in changed else None
         parts: list[bytes | str] = [
             post.identity,
@@ -180,6 +174,19 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
         ]
         page = _EntryPage(site, post, before, after, life)
         yield site.written(post.page, parts, page.write, "pages" if post.is_page else "years")
+
+
+def _with_neighbours(catalogue: Catalogue) -> Iterator[tuple[PostSummary | None, PostSummary, PostSummary | None]]:
+    """Yield each entry between the posts before and after it; pages have no neighbours."""
+    before: PostSummary | None = None
+    following = iter(catalogue.dated)
+    next(following, None)
+    for post in catalogue.posts:
+        if post.is_page:
+            yield None, post, None
+        else:
+            yield before, post, next(following, None)
+            before = post
 
 
 class _EntryPage:
