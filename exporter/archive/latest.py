@@ -17,7 +17,7 @@ import hashlib
 import os
 import stat
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self
 
 from exporter import lossless_json
@@ -36,6 +36,7 @@ from exporter.archive.layout import SEGMENTS, Layout, is_inside, manifest_sha256
 from exporter.archive.safe_files import FileTooLarge, HeldFolder
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged
+from exporter.frozen import frozen
 from exporter.message import message
 from exporter.model.kinds import Kind
 
@@ -66,7 +67,7 @@ class DerivedFile(Protocol):
         """Return a function that makes the content."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LatestView:
     """A folder of ``latest/`` made from the records.
 
@@ -162,7 +163,7 @@ def is_current(layout: Layout, version: int, views: Sequence[LatestView]) -> boo
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LatestCheck:
     """The result of a check of ``latest/``.
 
