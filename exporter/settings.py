@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from exporter.errors import UsageError
+from exporter.frozen import frozen
 from exporter.message import message, system_reason
 from exporter.service.declarations import BLOG_V1, DECLARATIONS, Profile
 from exporter.service.registry import PROFILES, SERVICE_SETTINGS, own_profile, profile_for
@@ -231,7 +232,7 @@ class BlogTable(NamedTuple):
     settings: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfigFile:
     """A settings file's contents, empty if the file does not exist.
 

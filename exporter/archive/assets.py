@@ -13,7 +13,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from itertools import groupby, islice
 from pathlib import Path
@@ -23,6 +23,7 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.checks import ChecksumCache, Finding, FindingCode, descriptor_sha256
 from exporter.archive.safe_files import HeldFolder, NotPlain, inner
+from exporter.frozen import frozen
 from exporter.message import message, system_reason
 from exporter.model.asset import Asset, AssetState, asset_path, is_sha256
 from exporter.model.kinds import sort_key
@@ -379,7 +380,7 @@ class FileState(StrEnum):
 _PRESENT = frozenset({FileState.STORED, FileState.DOUBTFUL, FileState.NAMELESS})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileRow:
     """One row of the table of files.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
@@ -20,6 +20,7 @@ from exporter.archive.layout import CAPTURE, MAX_CAPTURE_BYTES, SUMS, capture_nu
 from exporter.archive.manifest import capture_fault, capture_run_fault, read_sums, write_sums
 from exporter.archive.safe_files import MAX_DOCUMENT_BYTES
 from exporter.errors import ArchiveDamaged
+from exporter.frozen import frozen
 from exporter.message import message
 from exporter.text import printable
 
@@ -42,7 +43,7 @@ MAX_NAME_BYTES: Final = 112
 """The longest name of a file in a capture, so that an encrypted copy can hide it in a name of its own."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CaptureInfo:
     """``capture.json``.
 
@@ -132,7 +133,7 @@ _OF_APIS: Final = ("left_out", "removed")
 """Members that only a capture of an API has."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Capture:
     """A capture of an archive."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -13,6 +12,7 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.safe_files import inner
 from exporter.errors import BlogExporterError
+from exporter.frozen import frozen
 from exporter.message import message
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ NOTES = frozenset({FindingCode.LATEST_STALE, FindingCode.NOT_SEALED, FindingCode
 """Findings that are worth a mention but are no damage: the files that they name are not complete yet."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """One thing that is wrong: its kind, its path relative to the archive, and a short description."""
 

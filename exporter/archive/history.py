@@ -13,7 +13,7 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,6 +27,7 @@ from exporter.archive.safe_files import HeldFolder
 from exporter.archive.segments import LinePosition, OnDamage, find_line, line_positions, skip_damage
 from exporter.clock import for_people
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoSuchRecord, UsageError
+from exporter.frozen import frozen
 from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, RecordChange, field_changes
 from exporter.model.kinds import Kind, sort_key
 from exporter.text import printable
@@ -144,7 +145,7 @@ Before = Callable[[Kind, "Collection[str]"], "Mapping[str, LinePosition]"]
 """Returns the places of the existing records with these ids of a kind at some time."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordVersion:
     """A record in the state of ``version``, whose ``put`` line it is."""
 
@@ -158,7 +159,7 @@ class RecordVersion:
         return self.line.record()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Revision:
     """One change in a record's life.
 
@@ -177,7 +178,7 @@ class Revision:
     evidence: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LastKnown:
     """The newest knowledge about a record.
 

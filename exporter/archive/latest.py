@@ -17,9 +17,9 @@ import hashlib
 import stat
 import zlib
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self
 
 from exporter import lossless_json
 from exporter.archive import atomic
@@ -38,6 +38,7 @@ from exporter.archive.safe_files import FileTooLarge, HeldFolder
 from exporter.archive.state import State
 from exporter.archive.view_index import FileNotes, IndexEntry, index_entries, noted_stamp
 from exporter.errors import ArchiveDamaged
+from exporter.frozen import frozen
 from exporter.message import message
 from exporter.model.kinds import Kind
 
@@ -71,7 +72,7 @@ class DerivedFile(Protocol):
         """Return a function that makes the content."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LatestView:
     """A folder of ``latest/`` made from the records.
 
@@ -167,7 +168,7 @@ def is_current(layout: Layout, version: int, views: Sequence[LatestView]) -> boo
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LatestCheck:
     """The result of a check of ``latest/``.
 

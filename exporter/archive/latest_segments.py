@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
@@ -20,6 +19,7 @@ from exporter.archive.layout import segment_name
 from exporter.archive.lines import as_latest, latest_head, put_head
 from exporter.archive.state import State, key_of_id, precedes
 from exporter.errors import ArchiveDamaged, BlogExporterError
+from exporter.frozen import frozen
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class SegmentFile(NamedTuple):
     stamp: Stamp
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Segments:
     """The six files in ``.work/`` before they are moved to ``latest/``, with the rows of their lines.
 

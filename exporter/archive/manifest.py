@@ -17,6 +17,7 @@ from exporter import __version__, lossless_json
 from exporter.archive import layout
 from exporter.archive.layout import FORMAT_NAME, FORMAT_VERSION, LARGEST_VERSION
 from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive
+from exporter.frozen import frozen
 from exporter.lossless_json import IntegerText
 from exporter.message import message, restored_from, said, stored_as
 from exporter.model.asset import is_sha256
@@ -340,7 +341,7 @@ _ROW = re.compile(rb"([0-9a-f]{64})  ([!-~]+)")
 _FROM_A_COPY = message("restore it from another copy of the archive")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArchiveInfo:
     """``archive.json``: written once, never changed.
 
@@ -395,7 +396,7 @@ class ArchiveInfo:
             ) from error
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KindCounts:
     """The record numbers of one kind in a run: all existing ones, and those that are new, changed and gone."""
 
@@ -405,7 +406,7 @@ class KindCounts:
     gone: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordProblem:
     """A record or list that could not be read; ``id`` is ``None`` for a whole list."""
 
@@ -423,7 +424,7 @@ def problems_in(rows: Sequence[Mapping[str, Any]]) -> list[RecordProblem]:
     return [RecordProblem(each["kind"], each["id"], restored_from(each, "reason")) for each in rows]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SegmentInfo:
     """The size and hash of one ``.jsonl`` file of a version."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
@@ -34,6 +33,7 @@ from exporter.archive.segments import LinePosition, checked_line, line_positions
 from exporter.archive.state import State
 from exporter.archive.verify import VersionCheck
 from exporter.errors import ArchiveDamaged, UsageError
+from exporter.frozen import frozen
 from exporter.message import message
 from exporter.model.kinds import Kind, sort_key
 
@@ -57,7 +57,7 @@ RULES: Final[dict[str, tuple[str, Callable[[datetime, int], tuple[int, ...]]]]] 
 """The name of each rule for people, and the period of a version by its time and its position from the newest."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptVersion:
     """A version that stays.
 
@@ -72,7 +72,7 @@ class KeptVersion:
     folds: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PrunePlan:
     """The versions that stay, oldest first; all others are folded into them."""
 
@@ -152,7 +152,7 @@ def plan_prune(
 _HASH = re.compile(rb"[0-9a-f]{64}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PruneResult:
     """The number of removed versions, of removed files in ``assets/`` and of their bytes."""
 

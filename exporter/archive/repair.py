@@ -53,6 +53,7 @@ from exporter.archive.segments import require_size, stated_segments
 from exporter.archive.settings_file import read_archive_settings
 from exporter.clock import timestamp
 from exporter.errors import ArchiveDamaged, BlogExporterError
+from exporter.frozen import frozen
 from exporter.message import message, said
 from exporter.model.kinds import Kind, sort_key
 
@@ -291,7 +292,7 @@ _REREAD_CYCLE: Final = 7
 """About one unchanged file in seven is read again: disk damage leaves no trace in size or time."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DamagedLine:
     """A line of a version that cannot be trusted.
 

@@ -13,7 +13,6 @@ import mmap
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -24,6 +23,7 @@ from exporter.archive.lines import RecordLine, split_checked
 from exporter.archive.manifest import SegmentInfo, segments_in
 from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, HeldFolder, NotPlain, inner
 from exporter.errors import ArchiveDamaged
+from exporter.frozen import frozen
 from exporter.message import message, suggested
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ OnDamage = Callable[[ArchiveDamaged], object]
 """Receives damage that is then skipped."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LinePosition:
     """A line's place: its file, offset and length in bytes, and whether it is a tombstone."""
 

@@ -20,7 +20,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +31,7 @@ from exporter.archive.reader import ArchiveReader, is_archive
 from exporter.archive.safe_files import InnerPath
 from exporter.clock import SystemClock
 from exporter.errors import BlogExporterError, NoArchive, UsageError
+from exporter.frozen import frozen
 from exporter.message import message, said, system_reason
 from exporter.service.registry import SERVICE_OPTIONS
 from exporter.setting_types import setting_text
@@ -178,7 +179,7 @@ _HEAD: Final = """\
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArchiveSettings:
     """The settings stored in an archive.
 

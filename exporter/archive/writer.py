@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from exporter.archive import atomic
@@ -19,6 +19,7 @@ from exporter.archive.layout import Layout, clear_replaced, segment_name
 from exporter.archive.manifest import ArchiveInfo, KindCounts, Manifest, RecordProblem, SegmentInfo
 from exporter.archive.reader import is_archive, read_info
 from exporter.errors import NoArchive, UsageError
+from exporter.frozen import frozen
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ _LEFTOVERS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VersionDraft:
     """The content of a version before the commit; ``lines`` are complete lines in their order."""
 

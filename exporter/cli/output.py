@@ -13,13 +13,13 @@ import os
 import select
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
+from exporter.frozen import frozen
 from exporter.message import PROGRAM, Message, as_message, message, message_n, said
 from exporter.text import printable, printable_json, printable_lines
 from exporter.translation import translated
@@ -146,7 +146,7 @@ def _over(safe: SafeStream, stream: TextIO | None) -> TextIO:
     return io.TextIOWrapper(io.BufferedWriter(safe), encoding, "backslashreplace", line_buffering=at_once)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Output:
     """The printer of a command. Its methods take a message, or a literal template and the values of its fields.
 

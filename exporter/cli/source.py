@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from exporter.cli.target import BlogTarget, address_in, blog_id_in, find_target
 from exporter.errors import BlogExporterError, UsageError
+from exporter.frozen import frozen
 from exporter.message import either, listed, message, message_n, suggested
 from exporter.service.declarations import ATOMPUB
 from exporter.settings import read_config
@@ -26,7 +26,7 @@ _NOT_IN_AN_ID: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _MAX_ID_CHARACTERS: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NamedSource:
     """The source of a backup, as the user named it.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -14,6 +13,7 @@ from exporter.cli.language import adopt
 from exporter.cli.options import given_settings
 from exporter.cli.output import Output
 from exporter.errors import BlogExporterError, NoArchive, UsageError
+from exporter.frozen import frozen
 from exporter.message import listed, message, suggested
 from exporter.settings import (
     SETTINGS,
@@ -157,7 +157,7 @@ _NEVER_PROPOSED: Final = frozenset({"token_file"})
 _ON: Final = frozenset({"yes", "true", "1", "on"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BlogTarget:
     """A blog, as the user named it.
 

@@ -10,13 +10,14 @@ import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from exporter.archive.fleet_folder import belongs
 from exporter.archive.safe_files import InnerPath
 from exporter.errors import ArchiveDamaged, NoArchive, UsageError
+from exporter.frozen import frozen
 
 PIECE_BYTES: Final = 1 << 20
 """The size, in bytes, of the pieces that are read and sent."""
@@ -52,7 +53,7 @@ def absolute_place(place: str) -> str:
     return place if is_address(place) else str(Path(place).absolute())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredObject:
     """An object in a store.
 
@@ -67,7 +68,7 @@ class StoredObject:
     tag: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ObjectContent:
     """Content to store.
 

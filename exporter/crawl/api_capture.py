@@ -34,6 +34,7 @@ from exporter.crawl.exchange_spool import ExchangeSpool, SpooledExchange
 from exporter.crawl.known_exchanges import KnownExchanges
 from exporter.crawl.publicity import REASONS, UNKNOWN, Publicity
 from exporter.errors import BlogExporterError
+from exporter.frozen import frozen
 from exporter.http.user_agent import USER_AGENT
 from exporter.message import said, stored_as
 from exporter.warc.records import facts_of, warc_date
@@ -240,7 +241,7 @@ class SpooledFacts(NamedTuple):
     removed: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PublicRequests:
     """The requests whose exchanges are public.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
@@ -18,6 +18,7 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.lines import put_line
 from exporter.clock import timestamp
+from exporter.frozen import frozen
 from exporter.message import both, message
 from exporter.model.kinds import Kind
 
@@ -41,7 +42,7 @@ _DIFFERENCES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Purpose:
     """The identity of a run; only a run that agrees in all fields can resume a checkpoint."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from exporter.archive import writer
@@ -15,6 +15,7 @@ from exporter.archive.manifest import KindCounts, Manifest, RecordProblem
 from exporter.crawl.checkpoint import drop, read_meta
 from exporter.crawl.outcome import Outcome
 from exporter.errors import BlogExporterError
+from exporter.frozen import frozen
 from exporter.message import message
 from exporter.model.kinds import Kind, sort_key
 
@@ -115,7 +116,7 @@ def _drop_committed(layout: Layout, newest: Manifest) -> None:
         drop(layout.checkpoint)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Healing:
     """The damage that a run found, and the part that it repairs.
 

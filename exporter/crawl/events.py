@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from exporter.frozen import frozen
 
 if TYPE_CHECKING:
     from exporter.model.kinds import Kind
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AssetsPlanned:
     """``count`` files will be read; ``held`` are in the archive, ``waiting`` are lost and not tried now."""
 
@@ -18,7 +19,7 @@ class AssetsPlanned:
     waiting: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AssetRead:
     """A file was read, or found unchanged; ``size`` in bytes."""
 
@@ -26,7 +27,7 @@ class AssetRead:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AssetFailed:
     """A file could not be read."""
 
@@ -37,7 +38,7 @@ class AssetFailed:
 AssetEvent = AssetsPlanned | AssetRead | AssetFailed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Started:
     """The run begins; ``version`` is the newest version, ``None`` in a first run."""
 
@@ -45,7 +46,7 @@ class Started:
     version: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClockDiffers:
     """This machine's clock is more than a day away from the service's, or behind the previous run.
 
@@ -60,7 +61,7 @@ class ClockDiffers:
     run_before: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Resumed:
     """The checkpoint of an interrupted run with ``records`` records is resumed."""
 
@@ -68,14 +69,14 @@ class Resumed:
     records: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SetAside:
     """A checkpoint could not be used and was moved out of the way."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceNotes:
     """Parts of an export file fit no rule and are kept with their records; ``more`` further ones are not named."""
 
@@ -83,7 +84,7 @@ class SourceNotes:
     more: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordsJoined:
     """The records of a second service were joined with those of the archive.
 
@@ -103,7 +104,7 @@ class RecordsJoined:
     more_conflicts: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PageRead:
     """A page of a list was read; ``pages`` is the number of pages if known."""
 
@@ -113,21 +114,21 @@ class PageRead:
     pages: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EntriesPlanned:
     """``count`` entries will be read."""
 
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EntryRead:
     """An entry was read."""
 
     entry_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordFailed:
     """A record or a whole list (``record_id`` is ``None``) could not be read."""
 
@@ -136,7 +137,7 @@ class RecordFailed:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SweepDone:
     """All lists were swept; ``agreed`` if they were the same as in the sweep before."""
 

@@ -12,7 +12,6 @@ import io
 import os
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
@@ -20,6 +19,7 @@ from typing import IO, Any, Final
 
 from exporter import lossless_json
 from exporter.archive import atomic
+from exporter.frozen import frozen
 from exporter.http.wire import Cut, WireExchange
 from exporter.model.exchange import Held, HeldRecord
 from exporter.model.kinds import Kind
@@ -29,7 +29,7 @@ NAME: Final = "exchanges.spool"
 _MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SpooledExchange:
     """An exchange of a request.
 
@@ -48,7 +48,7 @@ class SpooledExchange:
     removed: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RequestEnd:
     """The end of a request.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.clock import timestamp
+from exporter.frozen import frozen
 from exporter.service.interface import Validators
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Refresh(StrEnum):
     AUTO = "auto"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Age:
     """The criteria of ``auto``: the current time, the maximum age, and when each entry was last read."""
 

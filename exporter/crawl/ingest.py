@@ -20,6 +20,7 @@ from exporter.crawl.ledger import UNSEEN, EntryTexts, Ledger, Place, restore
 from exporter.crawl.sweep import MAX_ID_CHARACTERS, UNREADABLE, Sweep, SweepResult, compare_comments
 from exporter.crawl.tasks import for_each, run_together, task_group
 from exporter.errors import ApiError, ArchiveDamaged, BlogGone, NotAuthorised, ServiceError, TransportError
+from exporter.frozen import frozen
 from exporter.message import message, said, stored
 from exporter.model.kinds import KIND_NAMES, Kind
 from exporter.model.publication import Declared
@@ -44,7 +45,7 @@ _NOTES_VERSION: Final = 7
 """Incremented when the notes in checkpoints change, so that those of earlier programs are not resumed."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BackupSettings:
     """The settings of a backup.
 

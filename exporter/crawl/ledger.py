@@ -15,6 +15,7 @@ from exporter.archive.lines import intact_data, put_head, split, split_checked
 from exporter.archive.state import IdRows, KindState, SegmentFiles, key_of_id, merged
 from exporter.crawl.checkpoint import Checkpoint, note_of
 from exporter.errors import ArchiveDamaged
+from exporter.frozen import frozen
 from exporter.message import message, restored
 from exporter.model.kinds import Kind
 from exporter.service.interface import Validators
@@ -279,7 +280,7 @@ class EntryTexts:
         return [post.body, post.more]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PendingState:
     """The state about to be committed: records come from the checkpoint if it has them, otherwise from the archive.
 

@@ -13,12 +13,12 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, Final
 
 from yarl import URL
 
 from exporter.errors import AddressRefused, NotPublic, UsageError
+from exporter.frozen import frozen
 from exporter.message import message
 from exporter.text import printable
 
@@ -40,7 +40,7 @@ class _NotPublic(OSError):
     """Raised while connecting; the connector tries the next address after an ``OSError``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddressGuard:
     """Permits requests to the public web and to ``ports`` only.
 

@@ -17,6 +17,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Protocol, Self
 
 from exporter.errors import BadBody, BodyTooLarge
+from exporter.frozen import frozen
 from exporter.http.deadline import Deadline
 from exporter.http.inflate import Inflate, decoder
 from exporter.message import message
@@ -204,7 +205,7 @@ class Body(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryBody:
     """Keeps bodies in memory: successes completely, up to ``max_bytes`` decoded, and the beginning of other answers."""
 
@@ -248,7 +249,7 @@ class MemoryBody:
             )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordedBody:
     """Receives a body for the recording of its request, which has the bytes, and stops after ``max_bytes``."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from dataclasses import dataclass
 
+from exporter.frozen import frozen
 from exporter.message import message
 
 
@@ -13,7 +13,7 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Timeouts:
     """A request's time limits in seconds: to connect, between two pieces of data, and in total."""
 

@@ -19,6 +19,7 @@ from yarl import URL
 
 from exporter.clock import Clock, SystemClock
 from exporter.errors import RedirectRefused, ServiceError
+from exporter.frozen import frozen
 from exporter.http.address_guard import AddressGuard, check_base_url, origin_of
 from exporter.http.body import FileBody, MemoryBody, MemoryBudget, RecordedBody, Sink
 from exporter.http.credentials import Credentials, TokenSource
@@ -302,7 +303,7 @@ class Engine:
         return self._sessions[key]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PublicPage:
     """A page as its address answered; ``url`` is the address after redirects, ``body`` the decoded bytes."""
 
@@ -498,7 +499,7 @@ class Client:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Download:
     """The answer of an address: with ``status`` 200 the sink holds the whole file.
 
@@ -513,7 +514,7 @@ class Download:
     last_modified: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Downloader:
     """Reads files from any permitted address into sinks and follows redirects; made by :meth:`Engine.downloader`."""
 
@@ -558,7 +559,7 @@ class Downloader:
         return await self.retrying.fetch(request, found)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Capturer:
     """Records exchanges with permitted addresses, without credentials and cookies; made by :meth:`Engine.capturer`."""
 

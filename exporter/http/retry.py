@@ -27,6 +27,7 @@ from exporter.errors import (
     TransportError,
     Unreachable,
 )
+from exporter.frozen import frozen
 from exporter.http.credentials import Redactor
 from exporter.http.throttle import Throttles, Watch
 from exporter.http.transport import HttpRequest, HttpResponse, Transport
@@ -71,7 +72,7 @@ def _date(text: str) -> datetime | None:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RetryPolicy:
     """How long to repeat requests; seconds throughout.
 
@@ -102,7 +103,7 @@ class RetryPolicy:
         return full * (0.5 + 0.5 * chance)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RetryEvent:
     """A retry was scheduled: after ``attempt`` failures, the last for ``reason``, in ``wait`` seconds."""
 
@@ -112,7 +113,7 @@ class RetryEvent:
     wait: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Retrying:
     """Sends requests through a transport, and repeats those that may succeed later.
 

@@ -36,6 +36,7 @@ from exporter.errors import (
     TransportError,
     Unreachable,
 )
+from exporter.frozen import frozen
 from exporter.http.address_guard import AddressGuard, is_refusal, origin_of
 from exporter.http.body import Body, BodyStream
 from exporter.http.credentials import Credentials, TokenSource
@@ -71,7 +72,7 @@ class Statistics:
     bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sender:
     """The client that requests are sent for; the same object for all its requests.
 
@@ -196,7 +197,7 @@ class Allowance:
         self._left -= 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AiohttpTransport:
     """Sends each request once with a session of :class:`SingleTry` that decodes nothing.
 
@@ -312,7 +313,7 @@ def _translated(error: Exception, sender: Sender, deadline: Deadline) -> Transpo
     return ConnectFailed("the connection to {place} broke{detail}", place=sender.place, detail=detail)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Authorised:
     """Adds the credentials of its source to each request; all requests must go to the service's own origin."""
 
@@ -348,7 +349,7 @@ def _with_credentials(request: HttpRequest, credentials: Credentials) -> HttpReq
     return replace(request, headers=headers, url=URL(asked, encoded=True))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Redirecting:
     """Follows redirects to the targets that ``admit`` permits.
 

@@ -29,6 +29,7 @@ from exporter.crawl.ingest import BackupSettings
 from exporter.crawl.outcome import Outcome
 from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError, Interrupted, UsageError
+from exporter.frozen import frozen
 from exporter.html.links import AddressPattern
 from exporter.http.body import prepare_memory
 from exporter.http.deadline import Timeouts
@@ -58,7 +59,7 @@ _A_SETTING: Final = message("a setting is wrong; run the backup at a terminal to
 BackupEvent = Event | LatestRepaired | LatestRefreshed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OpenService:
     """A blog, its service, and the client that sends the requests."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
 from typing import Any, Final
@@ -13,6 +12,7 @@ from exporter.archive.layout import CAPTURE_RUNS, capture_name
 from exporter.archive.reader import known_damage
 from exporter.clock import SystemClock
 from exporter.errors import ArchiveDamaged
+from exporter.frozen import frozen
 
 SUCCESSES: Final = ("saved", "unchanged", "partial")
 """The outcomes of runs that saved all readable records."""
@@ -37,7 +37,7 @@ class StatusProblem(Enum):
     INCOMPLETE = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Status:
     """The object that ``status --json`` prints, the worst problem, and the age of the last success."""
 

@@ -10,7 +10,7 @@ import contextlib
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -35,6 +35,7 @@ from exporter.archive.reader import damaged_in_latest
 from exporter.archive.repair import RepairedFile
 from exporter.clock import SystemClock
 from exporter.errors import ArchiveDamaged, BlogExporterError, UsageError
+from exporter.frozen import frozen
 from exporter.html.links import AddressPattern
 from exporter.message import suggested
 from exporter.model.kinds import Kind
@@ -62,7 +63,7 @@ PAGES_BEFORE_SECOND_PROCESS: Final = 300
 """Pages rendered before a second process starts. Starting it costs as much as some hundred pages."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pruned:
     """The versions that a prune keeps and drops, and the number and bytes of the removed files of ``assets/``."""
 
@@ -71,14 +72,14 @@ class Pruned:
     asset_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LatestRepaired:
     """The number of files of ``latest/`` that were damaged and made again."""
 
     files: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LatestRefreshed:
     """``latest/`` is up to date.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from exporter.errors import UsageError
+from exporter.frozen import frozen
 from exporter.message import message, said, suggested
 from exporter.settings import Origin, Settings
 from exporter.text import printable
@@ -73,7 +73,7 @@ def missing_token_advice(settings: Settings) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TokenFacts:
     """The token's source, without the token.
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import math
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from exporter.errors import NotAuthorised, ServiceError, SignInRevoked, UsageError, WrongSignInAnswer
+from exporter.frozen import frozen
 from exporter.http.address_guard import check_base_url
 from exporter.http.credentials import Credentials, is_encrypted_or_near
 from exporter.http.deadline import Timeouts
@@ -37,7 +38,7 @@ _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
 _GIVE_UP_SECONDS: Final = 120.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OAuthAddresses:
     """The addresses of a service for signing in.
 
@@ -87,7 +88,7 @@ def _check(address: str, name: str) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tokens:
     """Tokens of a service; times are seconds since 1970 by this machine's clock."""
 

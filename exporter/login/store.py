@@ -22,6 +22,7 @@ from exporter.archive.atomic import FOLDER_MODE, make_folder, write_file
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.safe_files import InnerPath, NotPlain
 from exporter.errors import NotAuthorised, UsageError
+from exporter.frozen import frozen
 from exporter.message import message, said, suggested, system_reason
 from exporter.text import printable
 
@@ -77,7 +78,7 @@ _SECRETS: Final = ("access_token", "refresh_token", "client_secret")
 _NUMBERS: Final = ("obtained_at", "expires_at", "refresh_ends_at")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptIn:
     """A stored sign-in's path, or ``None`` for the keyring; ``reason``: why the keyring was not used."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeGuard
 
+from exporter.frozen import frozen
 from exporter.message import message, restored_from, stored_as
 
 EXTENSIONS: Final[dict[str, str]] = {
@@ -112,7 +112,7 @@ def asset_path(sha256: str, content_type: str) -> str:
     return f"assets/{sha256[:2]}/{sha256}.{extension_of(content_type)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asset:
     """A record of the kind ``assets``; FORMAT.md describes its members.
 

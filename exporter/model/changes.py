@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
+from exporter.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +36,7 @@ class Change(StrEnum):
     GONE = "gone"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FieldChange:
     """One field with its values before and after; either may be ``ABSENT``."""
 
@@ -53,7 +54,7 @@ class FieldChange:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordChange:
     """A record that differs between two versions.
 

@@ -5,9 +5,11 @@ A service judges its own records (:meth:`exporter.service.interface.Records.publ
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, StrEnum, auto
 from typing import Final, NamedTuple
+
+from exporter.frozen import frozen
 
 
 class PostStatus(StrEnum):
@@ -18,7 +20,7 @@ class PostStatus(StrEnum):
     PRIVATE = "private"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Declared:
     """The owner's declaration of the meaning of a blog's flags.
 
@@ -53,7 +55,7 @@ class Hidden(Enum):
     """The owner did not declare that a comment flag's value means shown."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cause:
     """A reason with its details.
 

@@ -7,16 +7,18 @@ value is ``None`` and listed in ``problems``. All dates have the blog's time zon
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
+
+from exporter.frozen import frozen
 
 Raw = Mapping[str, Any]
 """A record as its service sent it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Problem:
     """A field with a value that its service does not document.
 
@@ -85,7 +87,7 @@ class Category(NamedTuple):
     slug: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Post:
     """An entry of the blog.
 
@@ -163,7 +165,7 @@ class Post:
         return self.categories or ((Category(self.category),) if self.category else ())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comment:
     """A comment.
 
@@ -207,7 +209,7 @@ class Comment:
     by_owner: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Upload:
     """An uploaded file.
 
@@ -236,7 +238,7 @@ class Upload:
     page: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class User:
     """The user as whom the service knows the caller."""
 

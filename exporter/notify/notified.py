@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
@@ -19,6 +19,7 @@ from exporter import lossless_json
 from exporter.archive.atomic import FILE_MODE
 from exporter.archive.safe_files import InnerPath
 from exporter.clock import timestamp
+from exporter.frozen import frozen
 
 _MAX_BYTES: Final = 256 * 1024
 _MAX_TROUBLES: Final = 500
@@ -37,7 +38,7 @@ class Event(StrEnum):
     """The end of all troubles."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notified:
     """The troubles that were reported since the last success.
 

@@ -7,9 +7,10 @@ way in that it found. So no module here sends anything, and every exploration ca
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from exporter.frozen import frozen
 from exporter.model.exchange import Request, Response
 
 Exploration = Generator[Request, Response | None, "WayIn | None"]
@@ -19,7 +20,7 @@ MAX_REQUESTS: Final = 12
 """The most requests of one exploration."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HomePage:
     """A blog's home page, as its address answered.
 
@@ -34,7 +35,7 @@ class HomePage:
     html: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WayIn:
     """A way to read a blog.
 

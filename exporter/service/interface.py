@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from enum import Enum, auto
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from exporter.errors import ApiError
+from exporter.frozen import frozen
 from exporter.model.exchange import Request, Response
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause, Declared, Verdict
@@ -62,7 +62,7 @@ class Call(NamedTuple, Generic[Answer]):
     parse: Callable[[Response], Answer]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Capabilities:
     """The features of a service.
 
@@ -161,7 +161,7 @@ class WrongRecord(ApiError):
     """The service sent a different record. The requested one may exist or not."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """A page of a list as its response describes it; ``None`` for facts that the response does not state.
 
@@ -188,7 +188,7 @@ class Page:
     closed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PageFacts:
     """The facts about an ingested page that its paginator needs.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from exporter.frozen import frozen
 
 if TYPE_CHECKING:
     from exporter.service.interface import Records
@@ -16,7 +17,7 @@ NAME: Final = "site"
 """The view's folder."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SiteOptions:
     """The owner's choices.
 

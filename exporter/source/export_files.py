@@ -12,12 +12,12 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
 from exporter.errors import UsageError
+from exporter.frozen import frozen
 from exporter.message import system_reason
 from exporter.service.export_file import ExportFile, FoundRecord
 from exporter.service.registry import export_files
@@ -35,7 +35,7 @@ _ZIP: Final = b"PK\x03\x04"
 _GZIP: Final = b"\x1f\x8b"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExportPart:
     """One file with records.
 
@@ -62,7 +62,7 @@ class ExportPart:
             yield file
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExportFiles:
     """The export files that a user named.
 

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from typing import IO, Final
 
 from exporter.errors import BadBody, BodyTooLarge
+from exporter.frozen import frozen
 from exporter.http.inflate import Inflate
 from exporter.message import message
 
@@ -24,7 +25,7 @@ _WITHOUT_BODY: Final = frozenset({204, 304})
 _LAST_INFORMATIONAL: Final = 199
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Head:
     """The head of an answer.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from exporter.archive.captures import Capture, captures
 from exporter.errors import ArchiveDamaged
+from exporter.frozen import frozen
 from exporter.text import printable
 from exporter.warc.cdxj import REVISIT, CaptureIndex, IndexLine
 from exporter.warc.http_message import Head, Payload
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOST_REVISITS: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CapturedRecord:
     """A record in one of the captures."""
 
@@ -29,7 +29,7 @@ class CapturedRecord:
     line: IndexLine
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replay:
     """A recorded answer.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import IO, Final
 
 from exporter.archive.safe_files import InnerPath
 from exporter.errors import ArchiveDamaged
+from exporter.frozen import frozen
 from exporter.message import message
 from exporter.text import printable
 from exporter.warc.http_message import Head, Payload, read_head
@@ -33,7 +33,7 @@ class BrokenRecord(ValueError):
     """There is no whole record at a place; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WarcRecord:
     """A record: its headers by lower-case name, and its block as a file at its start.
 

@@ -8,10 +8,10 @@ import io
 import uuid
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, Final
 
+from exporter.frozen import frozen
 from exporter.http.wire import Cut, WireExchange
 from exporter.warc.http_message import Head, Payload, read_head
 
@@ -32,7 +32,7 @@ _PACKED: Final = frozenset(
 _PIECE_BYTES: Final = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EarlierRecord:
     """The record that a revisit refers to: its address, and its time as ``WARC-Date`` writes it."""
 
@@ -40,7 +40,7 @@ class EarlierRecord:
     date: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExchangeFacts:
     """What a finished exchange holds.
 

@@ -15,12 +15,13 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
 from exporter.errors import BadBody, BodyTooLarge
+from exporter.frozen import frozen
 from exporter.http.wire import WireExchange
 from exporter.warc.http_message import Head, Payload, decoded, read_head
 
@@ -52,7 +53,7 @@ class NotRedactable(Exception):
     """An exchange has a secret that cannot be replaced, or bytes that cannot be searched."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Removal:
     """The secrets and fields that are taken out of exchanges.
 
@@ -69,7 +70,7 @@ class Removal:
     max_decoded: int = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Redacted:
     """An exchange without secrets.
 

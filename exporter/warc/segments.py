@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Final, Self
 
 from exporter.archive import atomic
 from exporter.archive.safe_files import inner
+from exporter.frozen import frozen
 from exporter.http.wire import WireExchange
 from exporter.warc.cdxj import IndexLine
 from exporter.warc.reading import read_record
@@ -25,7 +25,7 @@ def segment_name(prefix: str, number: int) -> str:
     return f"{prefix}-{number:05d}{SUFFIX}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SegmentMark:
     """The end of the last whole record: the number of the segment, from 0, and its bytes so far."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urljoin
 
 from exporter.crawl.assets.addresses import Wanted
 from exporter.crawl.assets.file_check import Expected, NotTheFile, check_file
 from exporter.errors import ArchiveDamaged, BadBody, BodyTooLarge
+from exporter.frozen import frozen
 from exporter.model.asset import Asset, AssetState
 from exporter.warc.http_message import decoded
 from exporter.warc.lookup import CapturedRecord, CaptureLookup, Replay
@@ -26,7 +26,7 @@ _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _MOST_REDIRECTS: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CapturedFiles:
     """The files in the captures of an archive.
 

@@ -35,6 +35,7 @@ from exporter.errors import (
     Unreachable,
     UsageError,
 )
+from exporter.frozen import frozen
 from exporter.http.address_guard import AddressGuard, states_private
 from exporter.http.engine import Download
 from exporter.http.transport import Statistics
@@ -57,7 +58,7 @@ _ELSEWHERE = frozenset({401, 403, 404, 410, 451})
 """Statuses of files that a web archive may still have."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fetched:
     """The result of reading an address.
 
@@ -110,7 +111,7 @@ def check_fallback(pattern: str | None) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fetcher:
     """Reads single files into the store; a failure is a result and not an exception.
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import BinaryIO, Final, NamedTuple
 
 from exporter.errors import BadBody
+from exporter.frozen import frozen
 from exporter.message import either, message
 
 _PAGES = frozenset({"text/html", "text/plain", "application/xml"})
@@ -97,7 +97,7 @@ class NotTheFile(Exception):
     """The answer is not the requested file; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expected:
     """The stated properties of a file.
 
@@ -114,7 +114,7 @@ class Expected:
     dimensions: Collection[tuple[int, int]] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileFacts:
     """The result: the media type, a picture's size in pixels, and a doubt about the file."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum, StrEnum, auto
 from pathlib import Path
@@ -15,6 +14,7 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.clock import timestamp
 from exporter.crawl.assets.addresses import Wanted
+from exporter.frozen import frozen
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import DOWNLOAD_POLICY, DOWNLOAD_TIMEOUTS
 from exporter.http.retry import RetryPolicy
@@ -49,7 +49,7 @@ class AssetAction(Enum):
     """A setting leaves it out."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AssetSettings:
     """The settings for a blog's pictures and files.
 
@@ -95,7 +95,7 @@ class AssetSettings:
         return any(host == skipped or host.endswith(f".{skipped}") for skipped in self.skipped_hosts)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attempt:
     """The newest attempt to read an address.
 
@@ -196,7 +196,7 @@ class AttemptLog:
             self.attempts[attempt.asset.url] = attempt
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AssetDecision:
     """The action for an address, and its known record (``None``: unknown)."""
 

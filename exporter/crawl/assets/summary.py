@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
 from exporter.archive.assets import AssetStore
 from exporter.crawl.assets.download import AssetDownload, AssetResult
 from exporter.crawl.assets.plan import AssetMode
+from exporter.frozen import frozen
 from exporter.message import stored_as
 from exporter.model.asset import Asset, AssetState
 from exporter.model.kinds import Kind
@@ -24,7 +24,7 @@ _MIN_MISSING_UPLOADS: Final = 3
 """Missing uploads after which the rule for their addresses is doubted."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AbsentAsset:
     """A needed picture or file that is missing from the archive or doubtful.
 
@@ -41,7 +41,7 @@ class AbsentAsset:
     known: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tally:
     """Numbers of files by state."""
 
@@ -73,7 +73,7 @@ class Tally:
         return {"listed": self.listed, "saved": self.saved, "left_out": left_out}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AssetSummary:
     """The results of a run for pictures and files.
 
