@@ -11,7 +11,8 @@ import os
 import shutil
 import stat
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from exporter.message import message
@@ -198,6 +199,17 @@ class InnerPath(_Native):
         """Return the sorted names in the folder."""
         with self.held() as folder:
             return sorted(os.listdir(self if folder is None else folder))  # noqa: PTH208  a descriptor is no path
+
+    def entries(self) -> list[tuple[str, stat_result]]:
+        """Return the names in the folder, sorted, each with the state of its file, folder or link."""
+        with self.held() as folder, os.scandir(self if folder is None else folder) as found:
+            entries: list[tuple[str, stat_result]] = []
+            for entry in found:
+                with suppress(FileNotFoundError):  # removed meanwhile
+                    # On Windows, a listing has no inodes.
+                    state = os.lstat(entry.path) if os.name == "nt" else entry.stat(follow_symlinks=False)
+                    entries.append((entry.name, state))
+        return sorted(entries, key=itemgetter(0))
 
     def iterdir(self) -> Generator[Self, None, None]:
         """Yield the paths in the folder, sorted by name."""

@@ -90,7 +90,7 @@ def command(
     identities: tuple[Path, ...],
 ) -> int:
     """Run ``sync``."""
-    from exporter.cli.progress import ProgressBar
+    from exporter.cli.progress_bar import ProgressBar
     from exporter.copies.opening import StoreOptions
     from exporter.copies.sync import LockRequest, SyncOptions, sync
 

@@ -15,7 +15,7 @@ from typing import Self
 
 from exporter.archive import atomic, writer
 from exporter.archive.archive import Archive
-from exporter.archive.assets import AssetStore
+from exporter.archive.assets import stored_files
 from exporter.archive.checks import ChecksumCache
 from exporter.archive.documents import seal
 from exporter.archive.layout import (
@@ -88,6 +88,7 @@ class Pull:
         self._write = write
         self._lock = ArchiveLock(self.layout.lock)
         self._captures = CapturePull(self.layout, self.copy)
+        self._sizes: dict[str, int] = {}
         self._info, info = self.copy.info()
         self._info_sha256 = hashlib.sha256(self._info).hexdigest()
         if not Archive.exists(root):
@@ -219,15 +220,15 @@ class Pull:
 
     def _missing_assets(self) -> Iterator[tuple[str, int | None]]:
         """Yield the pictures that the folder lacks, or has with another size."""
+        self._sizes = {stored.path: stored.size for _, stored in stored_files(self.layout.assets)}
         for name, found in self.copy.assets().items():
-            with suppress(FileNotFoundError, NotADirectoryError):
-                if found.size in {None, (self.layout.root / name).lstat().st_size}:
-                    continue
-            yield name, found.size
+            size = self._sizes.get(name)
+            if size is None or found.size not in {None, size}:
+                yield name, found.size
 
     def _absent_assets(self, plan: SyncResult) -> Iterator[str]:
         """Yield the pictures that the copy's versions mention and the folder does not have now."""
-        come = AssetStore(self.layout).files().keys() | {asset_digest(name) for name in plan.damaged}
+        come = {asset_digest(name) for name in (*self._sizes, *plan.assets, *plan.damaged)}
         cache = ChecksumCache(self.layout, quick=True)
         missing: dict[str, None] = {}
         for number in self.copy.numbers():
