@@ -55,9 +55,16 @@ class FolderStore(Store):
 
     def read(self, name: str) -> Iterator[bytes]:
         """Yield the content of an object."""
-        with self._reading(name), self._path(name).open("rb", 0) as file:
-            while piece := file.read(PIECE_BYTES):
-                yield piece
+        with self._reading(name):
+            handle = self._path(name).descriptor(os.O_RDONLY)
+            try:
+                # Most files are small, and a piece takes the memory that is asked for.
+                rest = os.fstat(handle).st_size
+                while piece := os.read(handle, min(PIECE_BYTES, max(0, rest) + 1)):
+                    yield piece
+                    rest -= len(piece)
+            finally:
+                os.close(handle)
 
     def create(self, name: str, content: ObjectContent) -> bool:
         """Store an object if the name is free."""

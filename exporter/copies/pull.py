@@ -49,6 +49,7 @@ from exporter.copies.contents import (
     relate,
     require_related,
 )
+from exporter.copies.incoming import receive_assets
 from exporter.copies.store import Store, read_whole
 from exporter.copies.transfer import (
     OnProgress,
@@ -56,7 +57,6 @@ from exporter.copies.transfer import (
     TransferCount,
     fetch_version,
     in_parallel,
-    receive_asset,
     receive_into,
 )
 from exporter.errors import ArchiveDamaged, DamagedObject, HistoriesDiffer
@@ -163,12 +163,12 @@ class Pull:
         sealed = read_sums(plan.replaced.get(SUMS) or self.copy.sound_or_nothing(SUMS))
         for name in plan.documents:
             self._fetch_document(plan, name, sealed, tally)
-        jobs = (partial(receive_asset, self.copy, name, self.layout) for name in plan.assets)
-        self._count(plan, in_parallel(jobs), tally)
-        folders = {(self.layout.root / name).parent for name in plan.assets if name not in plan.damaged}
+        self._count(plan, receive_assets(self.copy, list(plan.assets), self.layout), tally)
+        damaged = set(plan.damaged)
+        folders = {name.rpartition("/")[0] for name in plan.assets if name not in damaged}
         with atomic.translated(self.layout.assets):
-            for folder in (*sorted(folders), self.layout.assets):
-                atomic.sync_folder(folder)
+            named = [self.layout.root.joinpath(*folder.split("/")) for folder in folders]
+            atomic.sync_all(self.layout.assets, (), [*named, self.layout.assets])
         self._captures.fetch(plan, tally)
         incomplete = (
             {}
