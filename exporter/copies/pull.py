@@ -88,7 +88,7 @@ class Pull:
         self._write = write
         self._lock = ArchiveLock(self.layout.lock)
         self._captures = CapturePull(self.layout, self.copy)
-        self._sizes: dict[str, int] = {}
+        self._stored: set[str | None] = set()
         self._info, info = self.copy.info()
         self._info_sha256 = hashlib.sha256(self._info).hexdigest()
         if not Archive.exists(root):
@@ -220,15 +220,18 @@ class Pull:
 
     def _missing_assets(self) -> Iterator[tuple[str, int | None]]:
         """Yield the pictures that the folder lacks, or has with another size."""
-        self._sizes = {stored.path: stored.size for _, stored in stored_files(self.layout.assets)}
+        sizes: dict[str, int] = {}
+        for digest, stored in stored_files(self.layout.assets):
+            self._stored.add(digest)
+            sizes[stored.path] = stored.size
         for name, found in self.copy.assets().items():
-            size = self._sizes.get(name)
+            size = sizes.get(name)
             if size is None or found.size not in {None, size}:
                 yield name, found.size
 
     def _absent_assets(self, plan: SyncResult) -> Iterator[str]:
         """Yield the pictures that the copy's versions mention and the folder does not have now."""
-        come = {asset_digest(name) for name in (*self._sizes, *plan.assets, *plan.damaged)}
+        come = self._stored.union(map(asset_digest, (*plan.assets, *plan.damaged)))
         cache = ChecksumCache(self.layout, quick=True)
         missing: dict[str, None] = {}
         for number in self.copy.numbers():
