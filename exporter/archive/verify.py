@@ -74,6 +74,7 @@ _CHANGED: Final = message("it was changed after it was written")
 _FOREIGN: Final = message("no part of the format")
 _UNREADABLE: Final = message("it cannot be read")
 _KEPT_BYTES: Final = 1 << 20
+_BUFFER_BYTES: Final = 1 << 18
 _MOST_LEVELS: Final = 500
 """More levels than any simple record has; a record with more is read with more care."""
 _PARTS: Final = frozenset((MANIFEST, SUMS, *SEGMENTS))
@@ -408,7 +409,7 @@ class VersionCheck:
     def _lines(self, name: str) -> BinaryIO:
         """Return a file from memory, or open it."""
         data = self._kept.get(name)
-        return os.fdopen(self.folder.descriptor(name), "rb") if data is None else BytesIO(data)
+        return os.fdopen(self.folder.descriptor(name), "rb", _BUFFER_BYTES) if data is None else BytesIO(data)
 
 
 def _asset(line: RecordLine) -> tuple[str, dict[str, Any]]:
