@@ -224,6 +224,24 @@ class TestValues:
         expected = shown(lambda text: lossless_json.parse(text.removeprefix(b"\xef\xbb\xbf").decode()))
         assert shown(lossless_json.values) == shown(lossless_json.loads) == expected
         assert shown(lambda text: lossless_json.values(memoryview(text))) == expected
+        simple = lossless_json.simple_values(body, 64)
+        assert simple is None or lossless_json.write(simple, ordered=True) == expected
+
+    @pytest.mark.parametrize(
+        ("body", "is_simple"),
+        [
+            (b'{"a":[1,2.5,-0,"\\u0031"],"b":999999999999999999}', True),
+            (b'{"a":1000000000000000000}', False),
+            (b'{"a":"0123456789012345678"}', False),
+            (b"[" * 63 + b"]" * 63, True),
+            (b"[" * 64 + b"]" * 64, False),
+            (b'{"a":NaN}', False),
+            (b"{", False),
+        ],
+    )
+    def test_a_simple_text_has_no_long_number_and_few_levels(self, body: bytes, is_simple: bool) -> None:
+        found = lossless_json.simple_values(body, 64)
+        assert found == (json.loads(body) if is_simple else None)
 
 
 class TestGarbage:

@@ -12,7 +12,6 @@ import os
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from enum import StrEnum
 from itertools import groupby, islice
@@ -281,6 +280,10 @@ class AssetStore:
             if digest not in self._files:
                 path = asset_path(digest, str(record.get("content_type")))
                 yield Finding(FindingCode.ASSET_MISSING, path, message("it is the content of {url}", url=url))
+        if not self._files:
+            return
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - slow to import
+
         # In two threads, as hashing releases the interpreter; in batches, so that an interrupt takes effect.
         with ThreadPoolExecutor(_READER_THREADS) as pool:
             batches = self._batches()

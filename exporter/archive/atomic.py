@@ -283,12 +283,17 @@ def write_small(path: Path, data: bytes) -> tuple[str, os.stat_result]:
     """Write a new file in one piece, not yet durable; return its SHA-256 in hexadecimal and its state."""
     handle = _new(inner(path))
     try:
-        written = os.write(handle, data)
-        while written < len(data):
-            written += os.write(handle, data[written:])
+        write_all(handle, data)
         return hashlib.sha256(data).hexdigest(), os.fstat(handle)
     finally:
         os.close(handle)
+
+
+def write_all(handle: int, data: bytes) -> None:
+    """Write bytes to an open file."""
+    written = os.write(handle, data)
+    while written < len(data):
+        written += os.write(handle, data[written:])
 
 
 def write_file(path: Path, data: bytes) -> None:

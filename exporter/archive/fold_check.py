@@ -52,7 +52,7 @@ class FoldCheck:
         row = records.keys.find(key)
         repeated = key in self._before or (row is not None and row >= self._first_new)
         if repeated:
-            before = self._before.get(key)
+            before = self._before.setdefault(key, None)
             self.wrong.append(message("{record_id} has two lines", record_id=line.record_id))
         else:
             before = None if row is None else records.identity(row)

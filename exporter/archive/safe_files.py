@@ -11,7 +11,8 @@ import os
 import shutil
 import stat
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from exporter.message import message
@@ -199,6 +200,17 @@ class InnerPath(_Native):
         with self.held() as folder:
             return sorted(os.listdir(self if folder is None else folder))  # noqa: PTH208  a descriptor is no path
 
+    def entries(self) -> list[tuple[str, stat_result]]:
+        """Return the names in the folder, sorted, each with the state of its file, folder or link."""
+        with self.held() as folder, os.scandir(self if folder is None else folder) as found:
+            entries: list[tuple[str, stat_result]] = []
+            for entry in found:
+                with suppress(FileNotFoundError):  # removed meanwhile
+                    # On Windows, a listing has no inodes.
+                    state = os.lstat(entry.path) if os.name == "nt" else entry.stat(follow_symlinks=False)
+                    entries.append((entry.name, state))
+        return sorted(entries, key=itemgetter(0))
+
     def iterdir(self) -> Generator[Self, None, None]:
         """Yield the paths in the folder, sorted by name."""
         return (self / name for name in self.names())
@@ -357,6 +369,11 @@ class HeldFolder:
     def __exit__(self, *_: object) -> None:
         _close(self._handle)
 
+    @property
+    def handle(self) -> int | None:
+        """The descriptor of the folder; ``None`` if the system cannot open folders."""
+        return self._held()
+
     def names(self) -> list[str]:
         """Return the sorted names in the folder."""
         return sorted(os.listdir(self.path if self._held() is None else self._held()))  # noqa: PTH208  no path
@@ -381,6 +398,22 @@ class HeldFolder:
             (self.path / name).add_name(other.path / name)
             return
         os.link(name, name, src_dir_fd=held, dst_dir_fd=into, follow_symlinks=False)
+
+    def create(self, name: str, mode: int) -> int:
+        """Open a new file for writing and return its descriptor."""
+        held = self._held()
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        if held is None:
+            return (self.path / name).descriptor(flags, mode)
+        return os.open(name, flags | _FILE, mode, dir_fd=held)
+
+    def move(self, name: str, other: HeldFolder, new_name: str) -> None:
+        """Rename a file into another folder, replacing any file of that name."""
+        held, into = self._held(), other._held()
+        if held is None or into is None:
+            (self.path / name).replace(other.path / new_name)
+            return
+        os.replace(name, new_name, src_dir_fd=held, dst_dir_fd=into)
 
     def descriptor(self, name: str) -> int:
         """Open a file for reading and return its descriptor."""

@@ -74,6 +74,9 @@ _CHANGED: Final = message("it was changed after it was written")
 _FOREIGN: Final = message("no part of the format")
 _UNREADABLE: Final = message("it cannot be read")
 _KEPT_BYTES: Final = 1 << 20
+_BUFFER_BYTES: Final = 1 << 18
+_MOST_LEVELS: Final = 500
+"""More levels than any simple record has; a record with more is read with more care."""
 _PARTS: Final = frozenset((MANIFEST, SUMS, *SEGMENTS))
 _ASSETS: Final = segment_name(Kind.ASSETS)
 _ASSET_MEMBERS: Final = ("url", "sha256", "bytes", "content_type")
@@ -312,9 +315,9 @@ class VersionCheck:
         elif self._kept.get(_ASSETS) != b"":
             with suppress(OSError), self._lines(_ASSETS) as lines:
                 for text in lines:
-                    with suppress(ValueError):
+                    with suppress(ValueError, ArchiveDamaged):
                         line = split(text)
-                        if not line.removed and line.fault() is None and line.unreadable() is None:
+                        if not line.removed and line.fault() is None:
                             yield _asset(line)
 
     def _sums(self, digest: str, manifest: Manifest) -> Iterator[Finding]:
@@ -406,12 +409,17 @@ class VersionCheck:
     def _lines(self, name: str) -> BinaryIO:
         """Return a file from memory, or open it."""
         data = self._kept.get(name)
-        return os.fdopen(self.folder.descriptor(name), "rb") if data is None else BytesIO(data)
+        return os.fdopen(self.folder.descriptor(name), "rb", _BUFFER_BYTES) if data is None else BytesIO(data)
 
 
 def _asset(line: RecordLine) -> tuple[str, dict[str, Any]]:
-    """Return the address and hash of an asset's line, and the members of its record that name and describe its file."""
-    record = line.record()
+    """Return the address and hash of an asset's line, and the members of its record that name and describe its file.
+
+    Raises:
+        ArchiveDamaged: its data is not a JSON object.
+    """
+    record = lossless_json.simple_values(line.data, _MOST_LEVELS)
+    record = record if isinstance(record, dict) else line.record()
     return line.record_id + line.digest.hex(), {name: record.get(name) for name in _ASSET_MEMBERS}
 
 

@@ -18,7 +18,8 @@ from exporter.capture.events import (
 )
 from exporter.capture.scope import REASONS, LeftOut
 from exporter.cli.output import counted, shown, size_text, time_text
-from exporter.cli.progress import LONG_WAIT_SECONDS, ProgressBar, retry_text
+from exporter.cli.progress import LONG_WAIT_SECONDS, retry_text
+from exporter.cli.progress_bar import ProgressBar
 from exporter.message import listed, message, message_n, restored_from
 from exporter.text import printable
 from exporter.translation import translated

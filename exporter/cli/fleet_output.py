@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.cli.output import Output, counted, time_text
-from exporter.cli.progress import ProgressBar
+from exporter.cli.progress_bar import ProgressBar
 from exporter.clock import timestamp
 from exporter.errors import (
     ArchiveDamaged,

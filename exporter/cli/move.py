@@ -25,7 +25,7 @@ from exporter.text import left, printable, right
 from exporter.translation import translated, translated_by_text
 
 if TYPE_CHECKING:
-    from exporter.cli.progress import ProgressBar
+    from exporter.cli.progress_bar import ProgressBar
     from exporter.cli.signals import Signals
     from exporter.http.retry import RetryEvent
     from exporter.library.move import Moved
@@ -259,7 +259,7 @@ class _Progress:
 
     def handle(self, event: MoveEvent) -> None:
         """Show an event."""
-        from exporter.cli.progress import ProgressBar
+        from exporter.cli.progress_bar import ProgressBar
         from exporter.move.outcome import MoveStage, Reserved
 
         if isinstance(event, MoveStage):

@@ -301,7 +301,7 @@ def readable_archive(need: str, metavar: str = "DIR") -> Callable[[Command], Com
 
 
 def _fetched(copy: str, identities: tuple[Path, ...], need: str, given: dict[str, Any]) -> Path:
-    from exporter.cli.progress import ProgressBar
+    from exporter.cli.progress_bar import ProgressBar
     from exporter.copies.cache import Need, fetched
 
     needed = max(Need[need], Need.RECORDS) if given.get("entry") else Need[need]

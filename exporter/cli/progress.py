@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from exporter.cli.output import time_text
+from exporter.cli.progress_bar import LineTimer, has_terminal
 from exporter.clock import for_people
 from exporter.crawl.events import (
     AssetFailed,
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from exporter.http.retry import RetryEvent
     from exporter.library.backup import BackupEvent
 
-LINE_SECONDS = 10.0
 LONG_WAIT_SECONDS = 5.0
 _LIST_NAMES = {
     Kind.ENTRY_LIST: message("entry list"),
@@ -49,23 +48,9 @@ _LIST_NAMES = {
 }
 
 
-class LineTimer:
-    """Tells when to print the next line of progress."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + LINE_SECONDS
-
-    def is_due(self) -> bool:
-        """Return whether ten seconds have passed since the last time that this was true."""
-        due = time.monotonic() >= self._next
-        if due:
-            self._next = time.monotonic() + LINE_SECONDS
-        return due
-
-
 def progress_for(out: Output, zone: tzinfo) -> Progress:
     """Return bars on a terminal, otherwise plain lines; times are in ``zone``."""
-    return _Bars(out, zone) if _has_terminal(out) else Progress(out, zone)
+    return _Bars(out, zone) if has_terminal(out) else Progress(out, zone)
 
 
 def retry_text(event: RetryEvent) -> str:
@@ -74,10 +59,6 @@ def retry_text(event: RetryEvent) -> str:
     return message(
         "  {operation}: {reason}; again in {wait}", operation=event.operation, reason=reason, wait=time_text(event.wait)
     )
-
-
-def _has_terminal(out: Output) -> bool:
-    return out.verbosity >= 0 and sys.stderr.isatty()
 
 
 class Progress:
@@ -276,37 +257,3 @@ def _entries(done: int, total: int) -> str:
 
 def _assets(done: int, total: int) -> str:
     return message_n("{done:,} of {n:,} picture or file", "{done:,} of {n:,} pictures and files", total, done=done)
-
-
-class ProgressBar:
-    """One bar for a command without events; nothing without a terminal."""
-
-    def __init__(self, out: Output, name: str) -> None:
-        self.out = out
-        self.timer = LineTimer()
-        self._bars: RichProgress | None = None
-        if _has_terminal(out):
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self._bars = Progress(console=Console(stderr=True, highlight=False, markup=False), transient=True)
-            self._task = self._bars.add_task(translated(name), total=None)
-
-    @property
-    def is_visible(self) -> bool:
-        """Whether there is a terminal that shows it."""
-        return self._bars is not None
-
-    def update(self, done: int, total: int) -> None:
-        """Show that ``done`` of ``total`` items are done."""
-        if self._bars is not None:
-            self._bars.update(self._task, completed=done, total=total)
-
-    def __enter__(self) -> Self:
-        if self._bars is not None:
-            self._bars.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bars is not None:
-            self._bars.stop()

@@ -90,7 +90,7 @@ def command(
     identities: tuple[Path, ...],
 ) -> int:
     """Run ``sync``."""
-    from exporter.cli.progress import ProgressBar
+    from exporter.cli.progress_bar import ProgressBar
     from exporter.copies.opening import StoreOptions
     from exporter.copies.sync import LockRequest, SyncOptions, sync
 
@@ -238,12 +238,12 @@ def _print(out: Output, each: SyncResult, name: str, *, dry_run: bool) -> None:
 
 def _refresh(out: Output, root: Path) -> None:
     """Update ``latest/`` of a restored archive, if it exists."""
-    from exporter.library.views import refresh
-
     archive, settings = opened(out, root, {}, None)
     if not archive.versions():
         return
     if archive.layout.latest.is_dir():
+        from exporter.library.views import refresh
+
         refresh(archive, settings)
     else:
         out.say("{root} has no Markdown and no site yet; to make them, run rebuild {root}.", root=root, level=1)

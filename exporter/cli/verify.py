@@ -22,7 +22,7 @@ from exporter.text import printable
 
 if TYPE_CHECKING:
     from exporter.archive.checks import Finding
-    from exporter.cli.progress import ProgressBar
+    from exporter.cli.progress_bar import ProgressBar
 
 _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
 
@@ -62,13 +62,17 @@ def verify_command(
             raise UsageError(text)
         return _verify_copy(out, archive, identities, digits)
     reader = Archive.open(Path(archive))
-    if not capture_numbers(reader.layout):
+    has_captures = bool(capture_numbers(reader.layout))
+    if not has_captures:
         reader.resolve()
     restored = _repair(out, reader) if repairs else []
-    from exporter.warc.checks import record_checks
+    records = None
+    if has_captures:
+        from exporter.warc.checks import record_checks
 
+        records = record_checks(reader.layout)
     with _bar(out) as bar:
-        findings = reader.verify(quick=quick, progress=bar.update, records=record_checks(reader.layout))
+        findings = reader.verify(quick=quick, progress=bar.update, records=records)
         found = _printed(out, findings, lambda finding: finding.mend)
         backup = suggested("backup", Path(archive))
         return _report(out, reader, str(reader.path.absolute()), found, digits, backup, quick=quick, restored=restored)
@@ -150,7 +154,7 @@ def _mend_of_a_copy(found: Finding) -> str:
 
 
 def _bar(out: Output) -> ProgressBar:
-    from exporter.cli.progress import ProgressBar
+    from exporter.cli.progress_bar import ProgressBar
 
     return ProgressBar(out, message("verifying"))
 

@@ -67,13 +67,13 @@ def capture_part(number: int, part: str) -> str:
 
 def place_in_capture(name: str) -> tuple[int | None, str]:
     """Return an object's capture number and file; ``None`` for an object outside captures."""
-    found = _CAPTURED.fullmatch(name)
+    found = _CAPTURED.fullmatch(name) if name.startswith(CAPTURES) else None
     return (int(found[1]), found[2]) if found is not None and is_capture_file(found[2]) else (None, "")
 
 
 def place_in_version(name: str) -> tuple[int | None, str]:
     """Return an object's version number and file; ``None`` for an object outside versions."""
-    found = _PART.fullmatch(name)
+    found = _PART.fullmatch(name) if name.startswith(VERSIONS) else None
     return (None, "") if found is None else (int(found[2]), found[3])
 
 
@@ -136,8 +136,13 @@ class SecondCopy:
         self.store = store
         self.objects: dict[str, StoredObject] = {}
         self.strange: list[str] = []
+        self._parts: dict[str, dict[int, set[str]]] = {VERSIONS: {}, NEW_VERSIONS: {}}
         for found in store.list():
-            if found.name in _DOCUMENTS or _is_part(found.name):
+            part = _PART.fullmatch(found.name) if found.name.startswith(VERSIONS) else None
+            if part is not None:
+                self._parts[part[1]].setdefault(int(part[2]), set()).add(part[3])
+                self.objects[found.name] = found
+            elif found.name in _DOCUMENTS or asset_digest(found.name) or place_in_capture(found.name)[0]:
                 self.objects[found.name] = found
             elif found.name not in _NOT_SENT:
                 self.strange.append(found.name)
@@ -217,13 +222,11 @@ class SecondCopy:
                 yield name
 
     def _numbers(self, folder: str, *, whole: bool = True) -> list[int]:
-        found = (_PART.fullmatch(name) for name in self.objects)
-        numbers = {
-            int(each[2])
-            for each in found
-            if each is not None and each[1] == folder and (each[3] == MANIFEST or not whole)
-        }
-        return sorted(number for number in numbers if 0 < number <= LARGEST_VERSION)
+        return sorted(
+            number
+            for number, parts in self._parts[folder].items()
+            if 0 < number <= LARGEST_VERSION and (MANIFEST in parts or not whole)
+        )
 
     def part(self, number: int, part: str) -> str:
         """Return the name of a version's file."""
@@ -270,11 +273,6 @@ class SecondCopy:
     def assets(self) -> dict[str, StoredObject]:
         """Return the pictures and files by name."""
         return {name: found for name, found in self.objects.items() if name.startswith("assets/")}
-
-
-def _is_part(name: str) -> bool:
-    """Return whether a name is one of a file in a version or a capture, or of a picture."""
-    return bool(_PART.fullmatch(name) or asset_digest(name) or place_in_capture(name)[0])
 
 
 class Relation(Enum):

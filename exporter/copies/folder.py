@@ -8,7 +8,9 @@ links are not followed, and nothing outside the folder is accessed.
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -53,9 +55,16 @@ class FolderStore(Store):
 
     def read(self, name: str) -> Iterator[bytes]:
         """Yield the content of an object."""
-        with self._reading(name), self._path(name).open("rb", 0) as file:
-            while piece := file.read(PIECE_BYTES):
-                yield piece
+        with self._reading(name):
+            handle = self._path(name).descriptor(os.O_RDONLY)
+            try:
+                # Most files are small, and a piece takes the memory that is asked for.
+                rest = os.fstat(handle).st_size
+                while piece := os.read(handle, min(PIECE_BYTES, max(0, rest) + 1)):
+                    yield piece
+                    rest -= len(piece)
+            finally:
+                os.close(handle)
 
     def create(self, name: str, content: ObjectContent) -> bool:
         """Store an object if the name is free."""
@@ -71,7 +80,7 @@ class FolderStore(Store):
         with self._translated():
             target = self._path(name)
             with self._locked():
-                if self._tag(target) != tag:
+                if _tag_at(target) != tag:
                     return False
                 atomic.make_folder(target.parent)
                 atomic.write_file(target, content)
@@ -99,28 +108,17 @@ class FolderStore(Store):
             way = waiting.pop()
             folder = self._path(way) if way else self._root
             try:
-                names = folder.names()
+                found = folder.entries()
             except (FileNotFoundError, NotADirectoryError):
                 continue
-            for name in names:
+            for name, state in found:
                 if name in _NOT_LISTED or (name.startswith(".") and name.endswith(".tmp")):
                     continue
-                path = folder / name
                 whole = f"{way}/{name}" if way else name
-                if path.kind() == "a folder" and is_inside(whole):
+                if stat.S_ISDIR(state.st_mode) and is_inside(whole):
                     waiting.append(whole)
-                    continue
-                with contextlib.suppress(FileNotFoundError):
-                    yield StoredObject(whole, path.lstat().st_size, self._tag(path) or "")
-
-    @staticmethod
-    def _tag(path: InnerPath) -> str | None:
-        """Return a value that changes with the content; ``None`` if the file does not exist."""
-        try:
-            found = path.lstat()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        return f"{found.st_ino}-{found.st_mtime_ns}-{found.st_size}"
+                else:
+                    yield StoredObject(whole, state.st_size, _tag(state))
 
     @contextlib.contextmanager
     def _written(self, content: ObjectContent) -> Iterator[InnerPath]:
@@ -179,3 +177,16 @@ class FolderStore(Store):
             raise BlogExporterError(
                 "Cannot read {path}: {reason}.", path=f"{self.place}/{name}", reason=reason
             ) from error
+
+
+def _tag_at(path: InnerPath) -> str | None:
+    """Return the tag of a file; ``None`` if the file does not exist."""
+    try:
+        return _tag(path.lstat())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _tag(found: os.stat_result) -> str:
+    """Return a value that changes with the content."""
+    return f"{found.st_ino}-{found.st_mtime_ns}-{found.st_size}"

@@ -15,7 +15,7 @@ from typing import Self
 
 from exporter.archive import atomic, writer
 from exporter.archive.archive import Archive
-from exporter.archive.assets import AssetStore
+from exporter.archive.assets import stored_files
 from exporter.archive.checks import ChecksumCache
 from exporter.archive.documents import seal
 from exporter.archive.layout import (
@@ -49,6 +49,7 @@ from exporter.copies.contents import (
     relate,
     require_related,
 )
+from exporter.copies.incoming import receive_assets
 from exporter.copies.store import Store, read_whole
 from exporter.copies.transfer import (
     OnProgress,
@@ -56,7 +57,6 @@ from exporter.copies.transfer import (
     TransferCount,
     fetch_version,
     in_parallel,
-    receive_asset,
     receive_into,
 )
 from exporter.errors import ArchiveDamaged, DamagedObject, HistoriesDiffer
@@ -88,6 +88,7 @@ class Pull:
         self._write = write
         self._lock = ArchiveLock(self.layout.lock)
         self._captures = CapturePull(self.layout, self.copy)
+        self._stored: set[str | None] = set()
         self._info, info = self.copy.info()
         self._info_sha256 = hashlib.sha256(self._info).hexdigest()
         if not Archive.exists(root):
@@ -162,12 +163,12 @@ class Pull:
         sealed = read_sums(plan.replaced.get(SUMS) or self.copy.sound_or_nothing(SUMS))
         for name in plan.documents:
             self._fetch_document(plan, name, sealed, tally)
-        jobs = (partial(receive_asset, self.copy, name, self.layout) for name in plan.assets)
-        self._count(plan, in_parallel(jobs), tally)
-        folders = {(self.layout.root / name).parent for name in plan.assets if name not in plan.damaged}
+        self._count(plan, receive_assets(self.copy, list(plan.assets), self.layout), tally)
+        damaged = set(plan.damaged)
+        folders = {name.rpartition("/")[0] for name in plan.assets if name not in damaged}
         with atomic.translated(self.layout.assets):
-            for folder in (*sorted(folders), self.layout.assets):
-                atomic.sync_folder(folder)
+            named = [self.layout.root.joinpath(*folder.split("/")) for folder in folders]
+            atomic.sync_all(self.layout.assets, (), [*named, self.layout.assets])
         self._captures.fetch(plan, tally)
         incomplete = (
             {}
@@ -219,15 +220,18 @@ class Pull:
 
     def _missing_assets(self) -> Iterator[tuple[str, int | None]]:
         """Yield the pictures that the folder lacks, or has with another size."""
+        sizes: dict[str, int] = {}
+        for digest, stored in stored_files(self.layout.assets):
+            self._stored.add(digest)
+            sizes[stored.path] = stored.size
         for name, found in self.copy.assets().items():
-            with suppress(FileNotFoundError, NotADirectoryError):
-                if found.size in {None, (self.layout.root / name).lstat().st_size}:
-                    continue
-            yield name, found.size
+            size = sizes.get(name)
+            if size is None or found.size not in {None, size}:
+                yield name, found.size
 
     def _absent_assets(self, plan: SyncResult) -> Iterator[str]:
         """Yield the pictures that the copy's versions mention and the folder does not have now."""
-        come = AssetStore(self.layout).files().keys() | {asset_digest(name) for name in plan.damaged}
+        come = self._stored.union(map(asset_digest, (*plan.assets, *plan.damaged)))
         cache = ChecksumCache(self.layout, quick=True)
         missing: dict[str, None] = {}
         for number in self.copy.numbers():

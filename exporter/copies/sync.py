@@ -27,9 +27,7 @@ from exporter.copies.encrypted import EncryptedStore
 from exporter.copies.folder import FolderStore
 from exporter.copies.memory import CopyMemory, KnownCopy
 from exporter.copies.opening import StoreOptions, open_store, plain_store
-from exporter.copies.pruning import CopyPrune, push_to_prune
 from exporter.copies.pull import Pull
-from exporter.copies.push import Push
 from exporter.copies.store import Store, WithinStore, archives_of, is_address
 from exporter.copies.transfer import SyncResult, TransferCount
 from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, NoArchive, UsageError
@@ -209,6 +207,9 @@ def _push_found(found: FoundArchive, name: str, store: Store, options: SyncOptio
 
 
 def _push(root: Path, name: str, store: Store, options: SyncOptions, started: Started) -> SyncResult:
+    from exporter.copies.pruning import CopyPrune, push_to_prune  # noqa: PLC0415 - a copy in a folder does not need it
+    from exporter.copies.push import Push  # noqa: PLC0415 - as above
+
     with _locked(root, options):
         archive = Archive.open(root)
         progress = started(name)

@@ -138,7 +138,7 @@ def receive(store: Store, name: str, target: Path, sha256: str, size: int | None
     right = False
     try:
         with atomic.translated(target), atomic.hashing(target) as file:
-            for piece in _pieces(store, name):
+            for piece in pieces_of(store, name):
                 file.write(piece)
                 if size is not None and file.size > size:
                     break
@@ -173,7 +173,12 @@ def receive_into(
     return name, size
 
 
-def _pieces(store: Store, name: str) -> Iterator[bytes]:
+def pieces_of(store: Store, name: str) -> Iterator[bytes]:
+    """Yield the content of an object.
+
+    Raises:
+        DamagedObject: it is missing or damaged.
+    """
     try:
         yield from store.read(name)
     except DamagedObject:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from exporter import __version__
+from exporter.archive import manifest
 from exporter.archive.manifest import ArchiveInfo, KindCounts, Manifest, RecordProblem, SegmentInfo, version_sums
 from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive
 from exporter.message import message
@@ -134,6 +137,52 @@ class TestManifest:
     def test_json_that_is_not_an_object_is_damage(self, data: bytes) -> None:
         with pytest.raises(ArchiveDamaged):
             Manifest.decode(data, "m")
+
+
+RUN = {
+    "outcome": "saved",
+    "started_at": "2026-01-31T12:34:56Z",
+    "finished_at": "2026-01-31T12:35:56Z",
+    "version": 2,
+    "counts": {"entries": {"total": 4, "new": 1, "changed": 2, "gone": 1}},
+    "problems": [{"kind": "entries", "id": None, "reason": "?"}],
+    "previous": "ab" * 32,
+}
+OTHERS = [None, "x", "", "ab" * 32, "2026-01-31T12:34:56Z", -1, 0, 1, 1.5, True, [], [1], {}, {"a": 1}, 2**63, 2**70]
+
+
+def places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the way to every member in a document."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        yield (*way, key)
+        yield from places(each, (*way, key))
+
+
+@pytest.mark.parametrize("document", [json.loads(json.dumps(MANIFEST.document())), RUN], ids=["manifest", "run"])
+def test_a_document_is_wrong_if_and_only_if_its_fault_can_be_named(document: dict[str, Any]) -> None:
+    """The quick test of every document and the slow one, which names the wrong member, agree."""
+    check = manifest._RUN if document is RUN else manifest._MANIFEST
+    assert check.holds(document)
+    wrong = 0
+    for way in places(document):
+        for other in [..., *OTHERS]:
+            changed = copy.deepcopy(document)
+            outer = changed
+            for step in way[:-1]:
+                outer = outer[step]
+            if other is ...:
+                del outer[way[-1]]
+            else:
+                outer[way[-1]] = other
+            try:
+                check._explain(changed, "it")
+                named = False
+            except ValueError:
+                named = True
+            assert check.holds(changed) != named, (way, other)
+            wrong += named
+    assert wrong > 200 if document is RUN else wrong > 500
 
 
 def test_sums_are_in_the_form_of_sha256sum() -> None:

@@ -101,6 +101,13 @@ def test_commands_that_only_read_import_no_engine(
     assert found & COMMON == more
 
 
+@pytest.mark.parametrize("command", ["verify DIR", "sync DIR COPY"])
+def test_a_check_and_a_copy_import_nothing_of_a_backup(archive: Path, tmp_path: Path, command: str) -> None:
+    found = imported(*command.replace("DIR", str(archive)).replace("COPY", str(tmp_path / "copy")).split())
+    unused = {"exporter.library.views", "exporter.copies.push", "exporter.site"}
+    assert not [name for name in found if name in unused or name.startswith("exporter.crawl")]
+
+
 def test_a_backup_without_views_imports_no_renderer_and_no_export(tmp_path: Path) -> None:
     command = f"backup sea.blog.example.jp --archive {tmp_path / 'archive'} --base-url http://127.0.0.1:9 --retries 0"
     found = imported(*command.split(), "--no-site", "--no-markdown", "--assets", "none", "-q", code=20)

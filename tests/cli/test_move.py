@@ -80,7 +80,7 @@ def test_it_is_compared_in_the_end(program: Program, archive: Path, home: Home) 
 def test_waits_and_counts_are_shown(
     program: Program, archive: Path, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("exporter.cli.progress.LINE_SECONDS", 0.0)
+    monkeypatch.setattr("exporter.cli.progress_bar.LINE_SECONDS", 0.0)
     busy = iter(range(2))
     home.refuse_write = lambda route, _: (
         web.Response(status=503) if route.endswith("media") and next(busy, None) is not None else None

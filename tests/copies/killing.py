@@ -1,7 +1,8 @@
 """Transfer a copy in child processes, kill each one some calls later than the last, and check the result.
 
-Run as ``python -m tests.copies.killing TEMPLATE FOLDER WAY STEP MOST``; WAY is ``push`` or ``pull``. It kills a process
-at every STEP-th call, MOST times at most, and prints one JSON object. It is a separate process because it forks.
+Run as ``python -m tests.copies.killing TEMPLATE FOLDER WAY STEP MOST``; WAY is ``push``, ``pull``, or ``pull-together``,
+in which two pictures become durable together. It kills a process at every STEP-th call, MOST times at most, and prints
+one JSON object. It is a separate process because it forks.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.archive.archive import Archive
+from exporter.copies import incoming
 from exporter.copies.folder import FolderStore
 from tests.copies.support import damages, files_in, findings, pulled, pushed
 from tests.support.disks import without_waiting
@@ -88,6 +90,8 @@ def faults_of(way: str, source: Path, target: Path) -> list[str]:
 def main(template: Path, folder: Path, way: str, step: int, most: int) -> dict[str, Any]:
     """Kill the transfer at one call after another; check each result, and complete it."""
     os.fsync = without_waiting  # type: ignore[assignment]  # is called with descriptors only
+    if way == "pull-together":
+        incoming._MOST_ALONE, incoming._FILES_TOGETHER, way = 0, 2, "pull"  # type: ignore[misc]
     report: dict[str, Any] = {"kills": 0, "faults": []}
     whole = files_in(template)
     number = 1

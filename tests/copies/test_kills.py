@@ -22,14 +22,14 @@ def killed(template: Path, folder: Path, way: str, step: int, most: int) -> dict
     return report
 
 
-@pytest.mark.parametrize(("way", "step"), [("push", 89), ("pull", 61)])
+@pytest.mark.parametrize(("way", "step"), [("push", 89), ("pull", 61), ("pull-together", 67)])
 def test_a_few_kills(sample: Path, tmp_path: Path, way: str, step: int) -> None:
     report = killed(sample, tmp_path, way, step, 5)
     assert report == {"kills": 5, "faults": []}
 
 
 @pytest.mark.hostile
-@pytest.mark.parametrize(("way", "step"), [("push", 4), ("pull", 3)])
+@pytest.mark.parametrize(("way", "step"), [("push", 4), ("pull", 3), ("pull-together", 3)])
 def test_a_hundred_kills(sample: Path, tmp_path: Path, way: str, step: int) -> None:
     report = killed(sample, tmp_path, way, step, 100)
     assert report == {"kills": 100, "faults": []}
