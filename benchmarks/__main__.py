@@ -34,6 +34,7 @@ from benchmarks import (
     site,
     starts,
     throttle,
+    throttle_clock,
 )
 from benchmarks.measure import Bench
 from benchmarks.table import RESULTS, Row, recorded, table, write_results
@@ -55,6 +56,7 @@ MEASURES: dict[str, Measure] = {
     "clients": crawl.clients,
     "latency": crawl.latency,
     "throttle": throttle.throttle,
+    "throttle-clock": throttle_clock.throttle_clock,
     "fleet": fleet.fleet,
     "capture": capturing.capture,
     "capture-latency": capturing.capture_latency,

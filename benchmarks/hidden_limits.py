@@ -156,6 +156,7 @@ class HiddenLimits:
         status: the status of a refusal.
         prompt: whether a refusal comes at once, or as late as an answer.
         retry_after: the header's form: ``seconds``, as a ``date``, or not at all.
+        counted: whether a refused request is under way until its refusal is sent.
         chance: the source of randomness.
         under_way: the number of requests in progress.
         refusals: the number of refused requests.
@@ -168,6 +169,7 @@ class HiddenLimits:
     status: int = 429
     prompt: bool = False
     retry_after: str = ""
+    counted: bool = False
     chance: random.Random = field(default_factory=lambda: random.Random(1))
     under_way: int = 0
     refusals: int = 0
@@ -180,7 +182,9 @@ class HiddenLimits:
             wait = 1.0
         if wait is not None:
             self.refusals += 1
+            self.under_way += self.counted
             await asyncio.sleep(0.001 if self.prompt else self.latency(self.chance, now, 1))
+            self.under_way -= self.counted
             return HttpResponse(request.origin, self.status, self._headers(wait))
         self.under_way += 1
         await asyncio.sleep(self.latency(self.chance, now, self.under_way))

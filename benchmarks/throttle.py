@@ -48,8 +48,10 @@ from exporter.errors import TransportError
 from exporter.http.body import MemoryBody, MemoryBudget
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import DOWNLOAD_POLICY
+from exporter.http.limit import AdaptiveLimit
 from exporter.http.retry import HostWatch, Retrying, RetryPolicy, ServiceWatch
-from exporter.http.throttle import Throttle, Throttled, Throttles, Turn
+from exporter.http.throttle import Throttle, Throttled, Throttles
+from exporter.http.throughput import Turn
 from exporter.http.transport import HttpRequest, Sender, Statistics
 
 REQUESTS = 3000
@@ -71,18 +73,24 @@ _MEASURED = (
 )
 
 
-class Fixed(Throttle):
-    """A throttle that learns nothing."""
+class FixedLimit(AdaptiveLimit):
+    """A limit that learns nothing."""
 
-    def __init__(self, limit: int, rate: float | None, clock: LoopClock) -> None:
-        super().__init__(limit, rate, clock)
-        self._limit = float(limit)
+    def restrict(self, concurrency: float) -> None:
+        """Allow this number of requests at a time."""
+        self.concurrency = self.limit = concurrency
 
-    def _learn(self, _number: int, _now: float, _latency: float) -> None:
-        return
+    def started(self, _turn: Turn) -> None:
+        """Ignore a request."""
 
-    def _refused(self, _turn: Turn) -> None:
-        return
+    def answered(self, _turn: Turn, _latency: float, *, held_back: bool) -> None:
+        """Ignore an answer."""
+
+    def refused(self, _turn: Turn, *, counted: bool) -> None:
+        """Ignore a refusal."""
+
+    def finished(self, _turn: Turn, _latency: float, _now: float) -> None:
+        """Ignore the end of a request."""
 
 
 class FixedThrottles(Throttles):
@@ -90,7 +98,7 @@ class FixedThrottles(Throttles):
 
     def __init__(self, limit: int, rate: float | None, clock: LoopClock) -> None:
         super().__init__(clock, limit)
-        self._fixed = Fixed(limit, rate, clock)
+        self._fixed = Throttle(limit, rate, clock, FixedLimit())
 
     def of(self, _origin: str) -> Throttle:
         """Return it."""
@@ -117,6 +125,7 @@ class Scenario:
         status: the status of a refusal.
         prompt: whether a refusal comes at once, or as late as an answer.
         retry_after: the header's form: ``seconds``, as a ``date``, or not at all.
+        counted: whether a refused request is under way until its refusal is sent.
         pictures: whether the service is a host of pictures, which gets fewer retries.
         times: a factor for the number of requests.
     """
@@ -127,6 +136,7 @@ class Scenario:
     status: int = 429
     prompt: bool = False
     retry_after: str = ""
+    counted: bool = False
     failing: Callable[[], Failing] = never
     pictures: bool = False
     times: int = 1
@@ -150,7 +160,15 @@ class Scenario:
         await asyncio.sleep(chance.random() if seed > 1 else 0.0)
         begun = clock.monotonic()
         host = HiddenLimits(
-            clock, self.admit(), self.failing(), self.latency, self.status, self.prompt, self.retry_after, chance
+            clock,
+            self.admit(),
+            self.failing(),
+            self.latency,
+            self.status,
+            self.prompt,
+            self.retry_after,
+            self.counted,
+            chance,
         )
         policy = DOWNLOAD_POLICY if self.pictures else RetryPolicy()
         watch = HostWatch(host, policy) if self.pictures else ServiceWatch(host, policy, clock)
@@ -181,6 +199,7 @@ class Scenario:
 def scenarios() -> Iterator[tuple[str, Scenario]]:
     """Yield all services, by their names."""
     yield from _counted()
+    yield from _counting_refusals()
     yield from _uneven()
     yield from _crowded()
     yield from _changing()
@@ -211,6 +230,15 @@ def _counted() -> Iterator[tuple[str, Scenario]]:
         for wish in ("", "seconds"):
             name = f"{quota} in {seconds:g} s" + (", Retry-After" if wish else "")
             yield name, Scenario(partial(window, quota, seconds), rates=_RATES, retry_after=wish)
+
+
+def _counting_refusals() -> Iterator[tuple[str, Scenario]]:
+    """Yield services for which a refused request is under way until its refusal is sent, as late as an answer."""
+    for seconds in (0.01, 0.05, 0.2):
+        name = f"6 at once, refusals counted, latency {seconds:g} s"
+        yield name, Scenario(partial(at_once, 6), steady(seconds), counted=True)
+    yield "6 at once, refusals counted, jittered", Scenario(partial(at_once, 6), jittered(_USUAL), counted=True)
+    yield "6 at once, refusals counted, status 503", Scenario(partial(at_once, 6), status=503, counted=True)
 
 
 def _uneven() -> Iterator[tuple[str, Scenario]]:

@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
-from typing import Final, NamedTuple
+from typing import Final
 
 from exporter.clock import Clock
 from exporter.errors import (
@@ -19,113 +19,18 @@ from exporter.errors import (
     TransportError,
     UsageError,
 )
+from exporter.http.limit import AdaptiveLimit
+from exporter.http.throughput import Turn
 from exporter.http.transport import HttpRequest, HttpResponse
 from exporter.message import message
 
-_CONGESTION = frozenset({429, 503})  # statuses by which a host says that it is overloaded
-
-_SMOOTHING = 0.125  # weight of the newest latency in the moving average
-_LATENCY_FACTOR = 4.0
-_LATENCY_SLACK_SECONDS = 0.5  # below this, a multiple of the baseline is noise
-_INITIAL_CONCURRENCY = 4.0
-_MIN_REST_ANSWERS = 2  # answers before the limit grows again after a refusal; doubled up to the longest
-_MAX_REST_ANSWERS = 512
+_TOO_MANY_REQUESTS = 429
+_CONGESTION = frozenset({_TOO_MANY_REQUESTS, 503})  # statuses by which a host says that it is overloaded
 
 _DRIFT_SECONDS: Final = 0.01  # how much later the first of a second's requests may arrive, such as on a new connection
 _SPACING_FACTOR: Final = 0.9  # fraction of an even spacing, so that one late request does not delay all others
 _LATE_SECONDS = 0.05  # how late a start may be without delaying the next ones
 _CUT_OFF_SECONDS = 1.0  # time in which a service notices that a connection was closed
-
-
-class Turn(NamedTuple):
-    """A request that may be sent.
-
-    Attributes:
-        number: counts the requests to this host.
-        started: monotonic time at which it may be sent.
-        under_way: requests under way at that time.
-        cuts: how often the limit had been lowered by that time.
-    """
-
-    number: int
-    started: float
-    under_way: int
-    cuts: int
-
-
-class AdaptiveLimit:
-    """The number of requests that may be under way at a host, between 1 and ``concurrency``. Pure.
-
-    The limit starts at four and grows by one with each answer until the first problem. After that it grows by one in as
-    many answers as may be under way (additive increase). Each refusal (429, 503) among requests that were under way
-    together lowers it by one, or by two the first time. If anything was answered since the last refusal, half of the
-    limit remains. If the moving average of latency exceeds four times the best latency and is more than half a second
-    above it, the limit is halved.
-
-    If the host refused only the request that was one more than before, the next attempt to grow waits for twice as many
-    answers. After any other refusal the limit grows again at once. So few requests are refused by a host with
-    a fixed limit, and refusals for other reasons cost little time.
-
-    All times are seconds of one monotonic clock.
-
-    Attributes:
-        limit: requests that may be under way now, rounded down.
-        concurrency: the highest value of ``limit``.
-        cuts: how often the limit was lowered.
-    """
-
-    def __init__(self) -> None:
-        self.concurrency, self.limit = float("inf"), _INITIAL_CONCURRENCY
-        self.cuts = 0
-        # The latest group of refusals: the limit before them minus their cuts, its lower bound, and the result.
-        self._remaining = self._lowest = 1.0
-        self._accepted = 0
-        self._starting, self._cut = True, 1
-        self._rest = self._answers = 0
-        self._baseline = float("inf")
-        self._latency: float | None = None
-
-    def restrict(self, concurrency: float) -> None:
-        """Lower the highest limit to ``concurrency`` if it is above."""
-        self.concurrency = min(self.concurrency, concurrency)
-        self.limit = min(self.limit, self.concurrency)
-
-    def answered(self, turn: Turn, latency: float, *, held_back: bool) -> None:
-        """Learn from an answer that is not a refusal; ``held_back`` if the rate delays requests anyway."""
-        self._baseline = min(self._baseline, latency)
-        before = self._latency
-        average = latency if before is None else before + _SMOOTHING * (latency - before)
-        self._latency = average
-        if average > _LATENCY_FACTOR * self._baseline and average > self._baseline + _LATENCY_SLACK_SECONDS:
-            if self.limit < 2.0:
-                # With one request at a time, the latency is the service's own speed and not caused by us.
-                self._baseline = average
-            elif turn.cuts == self.cuts:
-                self._halve()
-        else:
-            self._answers += turn.cuts == self.cuts
-            if self._answers > self._rest and self.limit < self.concurrency and not held_back:
-                self.limit = min(self.concurrency, self.limit + (1.0 if self._starting else 1.0 / self.limit))
-
-    def refused(self, turn: Turn) -> None:
-        """Learn from a refusal."""
-        if turn.cuts == self.cuts:  # the first of the requests that were under way together
-            self.cuts += 1
-            self._latency = None
-            one_more = turn.under_way > self._accepted and not self._starting
-            self._rest = min(max(_MIN_REST_ANSWERS, 2 * self._rest), _MAX_REST_ANSWERS) if one_more else 0
-            self._lowest = max(1.0, self.limit / 2) if self._answers and not self._starting else 1.0
-            self._remaining, self._cut = self.limit, 2 if self._starting else 1
-            self._starting, self._answers = False, 0
-        self._remaining -= self._cut
-        self.limit = max(self._lowest, min(self.limit, self._remaining, turn.under_way - 1.0))
-        self._accepted = int(self.limit)
-
-    def _halve(self) -> None:
-        self.cuts += 1
-        self.limit = max(1.0, self.limit / 2)
-        self._latency = None
-        self._starting = False
 
 
 class RateWindow:
@@ -202,18 +107,26 @@ class Throttle:
     a timeout or a cancellation counts as under way for one more second, in which the service notices that its
     connection is closed.
 
+    Args:
+        concurrency: the most requests under way.
+        rate: the most requests per second; ``None`` for no limit.
+        clock: measures, and waits.
+        ceiling: the limit, by default one that learns.
+
     Raises:
         UsageError: a limit lets no request through.
     """
 
-    def __init__(self, concurrency: int, rate: float | None, clock: Clock) -> None:
+    def __init__(
+        self, concurrency: int, rate: float | None, clock: Clock, ceiling: AdaptiveLimit | None = None
+    ) -> None:
         self._clock = clock
-        self._ceiling = AdaptiveLimit()
+        self._ceiling = AdaptiveLimit() if ceiling is None else ceiling
         self._window: RateWindow | None = None
         self.restrict(concurrency, rate)
         self._next = asyncio.Lock()
         self._lingering: set[asyncio.Future[None]] = set()
-        self._active = 0
+        self._active = self._granted = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._resume_at = float("-inf")
         self._next_start = float("-inf")
@@ -251,7 +164,7 @@ class Throttle:
         Raises:
             LongPause: the remaining pause is longer.
         """
-        if self._waiting or self._active >= self.limit:
+        if self._waiting or self._active >= self._ceiling.allowed:
             self._pause(self._clock.monotonic(), longest_pause)
             await self._queue()
         else:
@@ -264,7 +177,11 @@ class Throttle:
                 self._release()
                 raise
         self._started += 1
-        return Turn(self._started, now, self._active, self._ceiling.cuts)
+        place = self._active - self._granted
+        full = self._active >= self._ceiling.allowed
+        turn = Turn(self._started, now, self._active, self._ceiling.cuts, place, full)
+        self._ceiling.started(turn)
+        return turn
 
     def prepare(self, request: HttpRequest, turn: Turn) -> None:
         """Make a request report when its answer begins, for the rate."""
@@ -282,18 +199,20 @@ class Throttle:
         """
         if self._window is not None:
             self._window.heard(turn.number)
+        now, latency = self._clock.monotonic(), 0.0
         if cut_off:
+            self._ceiling.finished(turn, latency, now)
             lingering = asyncio.ensure_future(self._linger())
             self._lingering.add(lingering)
             lingering.add_done_callback(self._lingering.discard)
             return
-        now = self._clock.monotonic()
         if status in _CONGESTION:
-            self._ceiling.refused(turn)
+            self._ceiling.refused(turn, counted=status == _TOO_MANY_REQUESTS)
         elif status is not None:
             # The time of a body depends on its size and says nothing about the host's load.
             latency = now - turn.started - body_seconds
             self._ceiling.answered(turn, latency, held_back=now < self._next_start)
+        self._ceiling.finished(turn, latency, now)
         self._release()
 
     async def _queue(self) -> None:
@@ -301,8 +220,10 @@ class Throttle:
         self._waiting.append(turn)
         try:
             await turn
+            self._granted -= 1
         except asyncio.CancelledError:
             if not turn.cancelled():
+                self._granted -= 1
                 self._release()
             elif turn in self._waiting:
                 self._waiting.remove(turn)
@@ -347,10 +268,11 @@ class Throttle:
 
     def _release(self) -> None:
         self._active -= 1
-        while self._waiting and self._active < self.limit:
+        while self._waiting and self._active < self._ceiling.allowed:
             turn = self._waiting.popleft()
             if not turn.done():
                 self._active += 1
+                self._granted += 1
                 turn.set_result(None)
 
 

@@ -12,7 +12,12 @@ COUNTED = {
     "6 at once": throttle.REQUESTS / 6 * 0.05,
     "6 at once, refused at once": throttle.REQUESTS / 6 * 0.05,
     "latency (n/6)^1 above 6, 0.05 s": throttle.REQUESTS / 6 * 0.05,
+    "6 at once, refusals counted, latency 0.05 s": throttle.REQUESTS / 6 * 0.05,
+    "6 at once, refusals counted, jittered": throttle.REQUESTS / 6 * 0.05,
     "latency (n/6)^1, 0.05 s": throttle.REQUESTS / 6 * 0.05,
+    "latency (n/6)^2 above 6, 0.05 s": throttle.REQUESTS / 6 * 0.05,
+    "latency (n/6)^2 above 6, 2 s": throttle.REQUESTS / 6 * 2.0,
+    "latency (n/6)^2 above 6, jittered": throttle.REQUESTS / 6 * 0.05,
 }
 """The seconds that the best fixed setting takes, or a little less."""
 AT_RANDOM = {
@@ -52,6 +57,18 @@ def test_a_service_whose_limits_change_is_followed(name: str, seconds: float) ->
     assert not outcome.lost
 
 
+@pytest.mark.parametrize("ceiling", [8, 32])
+def test_a_service_whose_latency_always_rises_with_the_load_is_asked_little_at_a_time(ceiling: int) -> None:
+    best = throttle.REQUESTS * 0.05 / 36
+    assert SCENARIOS["latency (n/6)^2, 0.05 s"].run(ceiling).seconds <= 1.4 * best
+
+
+@pytest.mark.parametrize(("ceiling", "seconds"), [(8, 30.7), (32, 8.3)])
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_a_few_very_late_answers_do_not_lower_the_limit(ceiling: int, seconds: float, seed: int) -> None:
+    assert SCENARIOS["no limit, heavy_tailed"].run(ceiling, seed=seed).seconds <= 1.15 * seconds
+
+
 def test_slower_requests_between_quick_ones_do_not_lower_the_limit() -> None:
     assert SCENARIOS["slow lists, entries, lists"].run(8).seconds <= 1.05 * 63.5
 
@@ -68,6 +85,7 @@ def test_refusals_that_do_not_depend_on_the_load_cost_little_time(name: str) -> 
         ("no limit, latency 0.05 s", 32, 4.7),
         ("no limit, jittered", 8, 18.8),
         ("no limit, jittered", 32, 4.75),
+        ("no limit, latency 2 s", 32, 188.0),
         ("no limit, some slow", 8, 39.05),
         ("no limit, some slow", 32, 10.25),
     ],
