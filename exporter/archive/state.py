@@ -277,9 +277,12 @@ class KindState:
 
     def put(self, record_id: str, identity: bytes, version: int, place: tuple[int, int, int]) -> int:
         """Set a record with its identity, its version and ``(segment, offset, length)``; return its row."""
-        segment, offset, length = place
         key = key_of_id(record_id)
-        row = self.keys.find(key)
+        return self.put_at(key, self.keys.find(key), identity, version, place)
+
+    def put_at(self, key: Key, row: int | None, identity: bytes, version: int, place: tuple[int, int, int]) -> int:
+        """Set the record with this key, whose row is known, as :meth:`put` does; ``None`` makes a new row."""
+        segment, offset, length = place
         if row is None:
             row = len(self._lengths)
             self.keys.add(key, row)
