@@ -21,6 +21,7 @@ import exporter
 from benchmarks import (
     capturing,
     conversion,
+    copies,
     crawl,
     exports,
     fleet,
@@ -46,6 +47,7 @@ MEASURES: dict[str, Measure] = {
     "unchanged": crawl.unchanged,
     "pictures": crawl.pictures,
     "history": history.history,
+    "copies": copies.copies,
     "site": site.site,
     "exports": exports.exports,
     "conversion": conversion.conversion,
@@ -67,7 +69,9 @@ BY_NAME: dict[str, Measure] = {
     "fleet-forecast": fleet.fleet_forecast,
 }
 """Slow measurements, which run only if they are named."""
-SHORT = ("starts", "crawl", "real", "unchanged", "history", "site", "exports", "conversion", "search", "capture")
+SHORT = (
+    "starts", "crawl", "real", "unchanged", "history", "copies", "site", "exports", "conversion", "search", "capture",
+)  # fmt: skip
 """The measurements of the short form."""
 _WORST = 1.25
 _RECORDED_TIMES = 3

@@ -45,7 +45,7 @@ class Nightly:
             before = len(known)
             for text in changes.get(kind, ()):
                 record = lossless_json.loads(text)
-                record_id = DEFAULT_SERVICE.key(kind, record) or ""
+                record_id = record["url"] if kind is Kind.ASSETS else DEFAULT_SERVICE.key(kind, record) or ""
                 known.add(record_id)
                 written.append(put_line(record_id, lossless_json.freeze(record)))
             new = len(known) - before

@@ -15,14 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from enum import StrEnum
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, cast
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.checks import ChecksumCache, Finding, FindingCode, file_sha256
-from exporter.archive.safe_files import NotPlain, inner
+from exporter.archive.checks import ChecksumCache, Finding, FindingCode, descriptor_sha256
+from exporter.archive.safe_files import HeldFolder, NotPlain, inner
 from exporter.frozen import frozen
 from exporter.message import message, system_reason
 from exporter.model.asset import Asset, AssetState, asset_path, is_sha256
@@ -39,6 +39,9 @@ _RESUMABLE_BYTES: Final = 1 << 20
 _NOTE_INTERVAL_BYTES: Final = 4 << 20
 _READER_THREADS: Final = 2
 _FILES_PER_BATCH: Final = 64
+_BATCHES_AT_A_TIME: Final = 4
+_SHARD_DIGITS: Final = 2
+"""The digits of a hash that name the folder of its file."""
 
 
 class StoredFile(NamedTuple):
@@ -201,15 +204,13 @@ class AssetStore:
     def forget_damaged(self) -> list[str]:
         """Read new and changed files; return the paths of damaged ones, which are then forgotten."""
         cache = ChecksumCache(self._layout, quick=True)
-        damaged = {digest: each for digest, each in self._files.items() if self._fault(digest, each, None, cache)}
-        for digest in damaged:
-            del self._files[digest]
+        damaged = [digest for batch in self._batches() for digest, _ in self._faults(batch, {}, cache)]
+        paths = sorted(self._files.pop(digest).path for digest in damaged)
         # A run that was killed may have renamed files without waiting for the disk.
-        new = cache.new()
         with atomic.translated(self._layout.assets):
-            atomic.sync_all(self._layout.assets, new, {path.parent for path in new})
+            cache.make_durable()
         cache.save()
-        return sorted(each.path for each in damaged.values())
+        return paths
 
     def part(self, address: str) -> PartialFile:
         """Return the file for a download from ``address``."""
@@ -280,29 +281,54 @@ class AssetStore:
             if digest not in self._files:
                 path = asset_path(digest, str(record.get("content_type")))
                 yield Finding(FindingCode.ASSET_MISSING, path, message("it is the content of {url}", url=url))
-        files = iter(sorted(self._files.items()))
         # In two threads, as hashing releases the interpreter; in batches, so that an interrupt takes effect.
         with ThreadPoolExecutor(_READER_THREADS) as pool:
-            while batch := list(islice(files, _FILES_PER_BATCH)):
-                faults = pool.map(lambda file: self._fault(file[0], file[1], sizes.get(file[0]), cache), batch)
-                for (_, stored), fault in zip(batch, faults, strict=True):
-                    if fault is not None:
-                        yield Finding(FindingCode.ASSET_DAMAGED, stored.path, fault)
+            batches = self._batches()
+            while some := list(islice(batches, _BATCHES_AT_A_TIME)):
+                for faults in pool.map(lambda batch: list(self._faults(batch, sizes, cache)), some):
+                    for digest, fault in faults:
+                        yield Finding(FindingCode.ASSET_DAMAGED, self._files[digest].path, fault)
 
-    def _fault(self, digest: str, stored: StoredFile, size: object, cache: ChecksumCache | None = None) -> str | None:
-        if isinstance(size, int) and size != stored.size:
-            return message("it has {size} bytes, not {expected}", size=stored.size, expected=size)
-        path = self._layout.root / stored.path
-        try:
-            stat = path.lstat()
-            if cache is not None and cache.is_unchanged(stored.path, stat):
-                return None
-            same = file_sha256(path) == digest
-            if same and cache is not None:
-                cache.add(stored.path, stat)
-        except OSError as error:
-            return message("it cannot be read: {reason}", reason=system_reason(error))
-        return None if same else message("its content is not what its name says")
+    def _batches(self) -> Iterator[list[tuple[str, StoredFile]]]:
+        """Yield all files in the order of their hashes, in lists of files that are in one folder."""
+        for _, files in groupby(sorted(self._files.items()), key=lambda file: file[0][:_SHARD_DIGITS]):
+            while batch := list(islice(files, _FILES_PER_BATCH)):
+                yield batch
+
+    def _faults(
+        self, batch: list[tuple[str, StoredFile]], sizes: Mapping[str, object], cache: ChecksumCache | None
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the SHA-256 of each damaged file of one folder, and what is wrong with the file.
+
+        Args:
+            batch: the files by their SHA-256.
+            sizes: the size in the record of each.
+            cache: the files that need not be read again.
+        """
+        with HeldFolder(self._layout.assets / batch[0][0][:_SHARD_DIGITS]) as folder:
+            for digest, stored in batch:
+                fault = _fault(folder, digest, stored, sizes.get(digest), cache)
+                if fault is not None:
+                    yield digest, fault
+
+
+def _fault(
+    folder: HeldFolder, digest: str, stored: StoredFile, size: object, cache: ChecksumCache | None
+) -> str | None:
+    """Return what is wrong with a file in an open folder."""
+    if isinstance(size, int) and size != stored.size:
+        return message("it has {size} bytes, not {expected}", size=stored.size, expected=size)
+    name = stored.path.rpartition("/")[2]
+    try:
+        if cache is not None and cache.quick and cache.is_unchanged(stored.path, folder.lstat(name)):
+            return None
+        handle, stat = folder.opened(name)
+        same = descriptor_sha256(handle) == digest
+        if same and cache is not None:
+            cache.add(stored.path, stat)
+    except OSError as error:
+        return message("it cannot be read: {reason}", reason=system_reason(error))
+    return None if same else message("its content is not what its name says")
 
 
 def stored_files(folder: InnerPath) -> Iterator[tuple[str, StoredFile]]:

@@ -146,7 +146,7 @@ class NewFolder:
 
 
 def sync_all(
-    place: Path, files: Collection[Path | str], folders: Collection[Path] = (), handle: int | None = None
+    place: Path, files: Collection[Path | str], folders: Collection[Path | str] = (), handle: int | None = None
 ) -> None:
     """Make files, and the names in folders, survive a power cut; all are on the file system of ``place``.
 
@@ -155,7 +155,7 @@ def sync_all(
 
     Args:
         place: a folder.
-        files: the written files.
+        files: the written files; text takes less time and memory than paths.
         folders: the folders with new names.
         handle: an open descriptor of ``place``, to report failures since it was opened.
 
@@ -168,9 +168,13 @@ def sync_all(
             if found is not None and _sync_file_system(found):
                 return
     for path in files:
-        sync_file(Path(path) if isinstance(path, str) else path)
-    for folder in sorted(folders, reverse=True):
+        sync_file(_path(path))
+    for folder in sorted(map(_path, folders), reverse=True):
         sync_folder(folder)
+
+
+def _path(path: Path | str) -> Path:
+    return Path(path) if isinstance(path, str) else path
 
 
 def sync_file(path: Path) -> None:

@@ -80,7 +80,8 @@ class ChecksumCache:
     def is_unchanged(self, name: str, stat: os.stat_result, *, reread: bool = False) -> bool:
         """Return whether a file may be skipped: it was right before and is unchanged. With ``reread`` it never may."""
         self._seen.add(name)
-        if reread or self._before.get(name) != _stamp(stat):
+        before = self._before.get(name)
+        if reread or before is None or before != _stamp(stat):
             return False
         self._right[name] = _stamp(stat)
         return True
@@ -90,9 +91,14 @@ class ChecksumCache:
         self._seen.add(name)
         self._right[name] = _stamp(stat)
 
-    def new(self) -> list[Path]:
-        """Return the files that were read and noted now. They must reach the disk before the notes do."""
-        return [self._root / name for name, stamp in self._right.items() if self._before.get(name) != stamp]
+    def make_durable(self) -> None:
+        """Make the files that were read and noted now survive a power cut: they must reach the disk before the notes.
+
+        Raises:
+            OSError: the system cannot promise that.
+        """
+        new = [f"{self._root}/{name}" for name, stamp in self._right.items() if self._before.get(name) != stamp]
+        atomic.sync_all(self._root, new, {name.rpartition("/")[0] for name in new})
 
     def save(self, *, complete: bool = False) -> None:
         """Save the notes if they changed and the archive can be written.

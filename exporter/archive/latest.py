@@ -14,15 +14,16 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import stat
 import zlib
+from collections import deque
 from dataclasses import field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.checks import file_sha256, json_lines, sha256_or_none
+from exporter.archive.checks import file_sha256, sha256_or_none
 from exporter.archive.documents import bundled_document
 from exporter.archive.latest_segments import (
     ROWS_HASH,
@@ -35,6 +36,7 @@ from exporter.archive.latest_segments import (
 from exporter.archive.layout import SEGMENTS, Layout, is_inside, manifest_sha256
 from exporter.archive.safe_files import FileTooLarge, HeldFolder
 from exporter.archive.state import State
+from exporter.archive.view_index import FileNotes, IndexEntry, index_entries, noted_stamp
 from exporter.errors import ArchiveDamaged
 from exporter.frozen import frozen
 from exporter.message import message
@@ -49,6 +51,9 @@ CHECKS_FOR_ALL: Final = 7
 """After this number of checks every file of ``latest/`` was hashed at least once, even with unchanged size and time."""
 _OPEN_FOLDERS: Final = 8
 """A view yields its files folder by folder, or alternates between a few folders."""
+_INDEX_HASH: Final = "index_sha256"
+"""The member of ``.work/latest.json`` with the hash of the index of the views' files."""
+_NO_INDEX: Final = (OSError, lossless_json.NotJson)
 
 
 class DerivedFile(Protocol):
@@ -192,50 +197,76 @@ def check_latest(layout: Layout, damaged_before: Collection[str] = ()) -> Latest
         ArchiveDamaged: ``latest/`` is a link.
     """
     record = read_record(layout)
-    index = _index(layout, record)
-    if index is None:
-        return LatestCheck(known=False)
-    noted = [*_segment_entries(record), *index]
     turn = _turn(record)
-    kept: list[IndexEntry] = []
-    moved: list[InnerPath] = []
+    moved: dict[str, Stamp] = {}
     damaged = set()
+
+    def noted() -> Iterator[IndexEntry]:
+        return chain(_segment_entries(record), index_entries(layout.latest_index, record.get(_INDEX_HASH)))
+
     with atomic.translated(layout.latest):
-        found = _stamps(layout.latest)
-        for entry in noted:
-            stamp = found.get(entry.place)
-            same = stamp is not None and stamp == entry.stamp
-            if same and entry.place not in damaged_before and zlib.crc32(entry.place.encode()) % CHECKS_FOR_ALL != turn:
-                kept.append(entry)
-            elif sha256_or_none(path := layout.latest / entry.place) != entry.sha256:
-                damaged.add(entry.place)
-            elif same or stamp is None:
-                kept.append(entry)
-            else:
-                moved.append(path)
-                kept.append(entry._replace(stamp=stamp))
+        layout.latest.require_folder()
+        with _Stamps(layout.latest) as stamps:
+            try:
+                for entry in noted():
+                    stamp = stamps.of(entry.place)
+                    same = stamp is not None and stamp == entry.stamp
+                    in_turn = zlib.crc32(entry.place.encode()) % CHECKS_FOR_ALL == turn
+                    if same and entry.place not in damaged_before and not in_turn:
+                        continue
+                    if sha256_or_none(layout.latest / entry.place) != entry.sha256:
+                        damaged.add(entry.place)
+                    elif not same and stamp is not None:
+                        moved[entry.place] = stamp
+            except _NO_INDEX:
+                return LatestCheck(known=False)
         if not damaged:
             if moved:
-                atomic.sync_all(layout.latest, moved)
+                atomic.sync_all(layout.latest, [layout.latest / place for place in moved])
+                kept = (entry._replace(stamp=moved.get(entry.place, entry.stamp)) for entry in noted())
                 record = {**record, **_write_notes(layout, kept)}
             _write_record(layout, {**record, "turn": (turn + 1) % CHECKS_FOR_ALL})
     return LatestCheck(damaged=frozenset(damaged))
 
 
-def _stamps(folder: InnerPath) -> dict[str, Stamp]:
-    """Return the stamps of all regular files below a folder by their relative paths."""
-    found: dict[str, Stamp] = {}
-    folder.require_folder()
-    waiting = [("", str(folder))]
-    while waiting:
-        prefix, place = waiting.pop()
-        with contextlib.suppress(OSError), os.scandir(place) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append((f"{prefix}{entry.name}/", entry.path))
-                elif entry.is_file(follow_symlinks=False):
-                    found[prefix + entry.name] = stamp_of(entry.stat(follow_symlinks=False))
-    return found
+class _Stamps:
+    """Looks up the stamps of the regular files below a folder; the last folders stay open. Use it in ``with``."""
+
+    def __init__(self, root: InnerPath) -> None:
+        self._root = root
+        self._held: dict[str, HeldFolder] = {}
+        self._opened: deque[contextlib.ExitStack] = deque()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self._held:
+            self._release()
+
+    def of(self, place: str) -> Stamp | None:
+        """Return a file's stamp; ``None`` if there is no such file, or only through a link."""
+        parent, _, name = place.rpartition("/")
+        held = self._held.get(parent)
+        if held is None:
+            held = self._hold(parent)
+        try:
+            found = held.lstat(name)
+        except OSError:
+            return None
+        return stamp_of(found) if stat.S_ISREG(found.st_mode) else None
+
+    def _hold(self, parent: str) -> HeldFolder:
+        if len(self._held) == _OPEN_FOLDERS:
+            self._release()
+        opened = contextlib.ExitStack()
+        held = self._held[parent] = opened.enter_context(HeldFolder(self._root / parent))
+        self._opened.append(opened)
+        return held
+
+    def _release(self) -> None:
+        del self._held[next(iter(self._held))]
+        self._opened.popleft().close()
 
 
 def write_latest(
@@ -265,11 +296,6 @@ def write_latest(
             each.require_folder()
         record = read_record(layout)
         same = {view.name for view in views if reuse and record.get("views", {}).get(view.name) == view.edition}
-        known = {
-            (entry.view, entry.path): entry
-            for entry in read_index(layout)
-            if entry.view in same and entry.place not in damaged
-        }
         written = write_segments(layout, state) if segments is None else segments
         made = 0
 
@@ -278,16 +304,18 @@ def write_latest(
             for name, digest, stamp in written.move(new.path):
                 new.note(new.path / name)
                 yield IndexEntry("", name, "", digest, stamp)
-            for view in views:
-                folder = new.path / view.name
-                new.make_folder(folder)
-                with _KeptFiles(layout.latest / view.name, new, folder) as kept:
-                    for file in view.files(state):
-                        entry = kept.keep(file, known.get((view.name, file.path)))
-                        if entry is None:
-                            made += 1
-                            entry = _make(new, folder, view.name, file)
-                        yield entry
+            with file_notes(layout) as notes:
+                for view in views:
+                    folder = new.path / view.name
+                    new.make_folder(folder)
+                    with _KeptFiles(layout.latest / view.name, new, folder) as kept:
+                        for file in view.files(state):
+                            before = notes.find(view.name, file.path) if view.name in same else None
+                            entry = None if before is None or before.place in damaged else kept.keep(file, before)
+                            if entry is None:
+                                made += 1
+                                entry = _make(new, folder, view.name, file)
+                            yield entry
             state.close()
             new.sync()
 
@@ -329,7 +357,7 @@ def _write_notes(layout: Layout, entries: Iterable[IndexEntry]) -> dict[str, Any
     return {
         "files": {entry.path: entry.sha256 for entry in segments},
         "stamps": {entry.path: entry.stamp for entry in segments},
-        "index_sha256": index_sha256,
+        _INDEX_HASH: index_sha256,
     }
 
 
@@ -343,71 +371,22 @@ def _turn(record: dict[str, Any]) -> int:
     return turn % CHECKS_FOR_ALL if type(turn) is int else 0
 
 
-class IndexEntry(NamedTuple):
-    """A file of ``latest/``: in ``.work/views.jsonl`` for a view's file, in the record for the six files.
-
-    Attributes:
-        view: its view; empty for the six files.
-        path: its path in the folder of the view.
-        fingerprint: changes whenever its content would; empty for the six files.
-        sha256: the hash of its content in hexadecimal.
-        stamp: its size and time; ``None`` in notes of an earlier program.
-    """
-
-    view: str
-    path: str
-    fingerprint: str
-    sha256: str
-    stamp: Stamp | None = None
-
-    @property
-    def place(self) -> str:
-        """The path below ``latest/``."""
-        return f"{self.view}/{self.path}" if self.view else self.path
-
-    def encode(self) -> bytes:
-        """Write its line."""
-        return lossless_json.dumps([self.view, self.path, self.fingerprint, self.sha256, *(self.stamp or ())]) + b"\n"
-
-
 def read_index(layout: Layout) -> Iterator[IndexEntry]:
     """Read ``.work/views.jsonl``; empty if it does not belong to ``latest/``."""
-    yield from _index(layout, read_record(layout)) or ()
+    with contextlib.suppress(OSError, lossless_json.NotJson):
+        yield from index_entries(layout.latest_index, read_record(layout).get(_INDEX_HASH))
 
 
-def _index(layout: Layout, record: dict[str, Any]) -> list[IndexEntry] | None:
-    """Read the index whose hash is in the record; ``None`` if the index is missing or another one."""
-    try:
-        data = layout.latest_index.read_bytes()
-        if hashlib.sha256(data).hexdigest() != record.get("index_sha256"):
-            return None
-        return [entry for line in json_lines(data) if (entry := _index_entry(line)) is not None]
-    except (OSError, lossless_json.NotJson):
-        return None
-
-
-def _index_entry(line: Any) -> IndexEntry | None:
-    """Parse a line of the index; ``None`` if it is invalid, or names a file outside its view."""
-    if not isinstance(line, list) or len(line) < 4 or not all(isinstance(text, str) for text in line[:4]):
-        return None
-    view, path, fingerprint, digest, *stamp = line
-    if not is_inside(f"{view}/{path}"):
-        return None
-    return IndexEntry(view, path, fingerprint, digest, _noted(stamp))
+def file_notes(layout: Layout) -> FileNotes:
+    """Return the entries of ``.work/views.jsonl`` by view and path; none if it does not belong to ``latest/``."""
+    return FileNotes(layout.latest_index, read_record(layout).get(_INDEX_HASH))
 
 
 def _segment_entries(record: dict[str, Any]) -> Iterator[IndexEntry]:
     """Yield the record's notes about the six files; a missing note matches no file."""
     files, stamps = record.get("files", {}), record.get("stamps", {})
     for name in SEGMENTS:
-        yield IndexEntry("", name, "", str(files.get(name)), _noted(stamps.get(name)))
-
-
-def _noted(stamp: Any) -> Stamp | None:
-    """Return a stamp from its JSON, or ``None`` if it is invalid."""
-    if not isinstance(stamp, list) or [type(number) for number in stamp] != [int, int]:
-        return None
-    return stamp[0], stamp[1]
+        yield IndexEntry("", name, "", str(files.get(name)), noted_stamp(stamps.get(name)))
 
 
 class _KeptFiles:
@@ -429,9 +408,9 @@ class _KeptFiles:
         while self._held:
             self._release()
 
-    def keep(self, file: DerivedFile, before: IndexEntry | None) -> IndexEntry | None:
+    def keep(self, file: DerivedFile, before: IndexEntry) -> IndexEntry | None:
         """Link a file; return ``None`` if it must be made."""
-        if before is None or before.fingerprint != file.fingerprint.hex():
+        if before.fingerprint != file.fingerprint.hex():
             return None
         parent, _, name = file.path.rpartition("/")
         try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from types import MappingProxyType
@@ -33,23 +33,38 @@ _LAST_YEAR: Final = 9998
 _MAX_SHOWN_CHARACTERS: Final = 40
 
 
-Check = Callable[[Any, str], None]
-"""Raises a ValueError that names a member if its value is invalid."""
+class Check:
+    """A check of a value; calling it raises a ValueError that names a member if its value is invalid.
+
+    Args:
+        holds: returns whether a value is valid; it does no more, since nearly every value is.
+        explain: raises the error about an invalid value with this name.
+    """
+
+    __slots__ = ("_explain", "holds")
+
+    def __init__(self, holds: Callable[[Any], bool], explain: Callable[[Any, str], None]) -> None:
+        self.holds = holds
+        self._explain = explain
+
+    def __call__(self, value: Any, name: str) -> None:
+        """Check a value."""
+        if not self.holds(value):
+            self._explain(value, name)
 
 
 def _check(is_right: Callable[[Any], bool], wanted: str) -> Check:
-    def check(value: Any, name: str) -> None:
-        if not is_right(value):
-            raise ValueError(
-                message(
-                    "{name} is {value}, not {wanted}",
-                    name=printable(name, _MAX_SHOWN_CHARACTERS),
-                    value=in_words(value),
-                    wanted=wanted,
-                )
+    def explain(value: Any, name: str) -> None:
+        raise ValueError(
+            message(
+                "{name} is {value}, not {wanted}",
+                name=printable(name, _MAX_SHOWN_CHARACTERS),
+                value=in_words(value),
+                wanted=wanted,
             )
+        )
 
-    return check
+    return Check(is_right, explain)
 
 
 def _number(least: int = 0, most: int = MAX_NUMBER) -> Check:
@@ -59,8 +74,10 @@ def _number(least: int = 0, most: int = MAX_NUMBER) -> Check:
 
 def object_of(required: Mapping[str, Check], optional: Mapping[str, Check] = MappingProxyType({})) -> Check:
     """Return the check of an object with these members; optional ones may be missing or ``null``."""
+    members = [(member, check.holds, True) for member, check in required.items()]
+    members += [(member, check.holds, False) for member, check in optional.items()]
 
-    def check(value: Any, name: str) -> None:
+    def explain(value: Any, name: str) -> None:
         OBJECT(value, name)
         prefix = "" if name == _WHOLE else f"{name}."
         for member, check_member in required.items():
@@ -71,29 +88,46 @@ def object_of(required: Mapping[str, Check], optional: Mapping[str, Check] = Map
             if value.get(member) is not None:
                 check_member(value[member], prefix + member)
 
-    return check
+    return Check(lambda value: isinstance(value, dict) and _has_members(value, members), explain)
+
+
+def _has_members(value: dict[str, Any], members: Iterable[tuple[str, Callable[[Any], bool], bool]]) -> bool:
+    """Return whether an object has valid members; each has a name, its test, and whether it must be there."""
+    for member, is_right, needed in members:
+        found = value.get(member)
+        if found is None:
+            if needed and not (member in value and is_right(None)):
+                return False
+        elif not is_right(found):
+            return False
+    return True
 
 
 def _objects_of(check_each: Check) -> Check:
-    def check(value: Any, name: str) -> None:
+    is_right = check_each.holds
+
+    def explain(value: Any, name: str) -> None:
         OBJECT(value, name)
         for member, each in value.items():
             check_each(each, f"{name}.{member}")
 
-    return check
+    return Check(lambda value: isinstance(value, dict) and all(map(is_right, value.values())), explain)
 
 
 def _list_of(check_each: Check) -> Check:
-    def check(value: Any, name: str) -> None:
+    is_right = check_each.holds
+
+    def explain(value: Any, name: str) -> None:
         _LIST(value, name)
         for number, each in enumerate(value):
             check_each(each, f"{name}[{number}]")
 
-    return check
+    return Check(lambda value: isinstance(value, list) and all(map(is_right, value)), explain)
 
 
 def _or_null(check: Check) -> Check:
-    return lambda value, name: None if value is None else check(value, name)
+    is_right = check.holds
+    return Check(lambda value: value is None or is_right(value), check)
 
 
 def _require_plain(document: dict[str, Any]) -> None:
@@ -104,10 +138,27 @@ def _require_plain(document: dict[str, Any]) -> None:
         if outer and depth == MAX_DEPTH:
             raise ValueError(message("it is nested more than {deepest} levels deep", deepest=MAX_DEPTH))
         for value in outer.values() if isinstance(outer, dict) else outer:
+            kind = type(value)
+            if kind is str:
+                continue
             if isinstance(value, dict | list):
                 todo.append((value, depth + 1))
-            elif isinstance(value, IntegerText) or (type(value) is int and abs(value) > MAX_NUMBER):
+            elif kind is IntegerText or (kind is int and not -MAX_NUMBER <= value <= MAX_NUMBER):
                 raise ValueError(message("it holds a number of more than 64 bits"))
+
+
+def _plain_object(data: bytes) -> dict[str, Any]:
+    """Parse a document.
+
+    Raises:
+        ValueError: it is not JSON, not an object, or not plain.
+    """
+    simple = lossless_json.simple_values(data, MAX_DEPTH)
+    found = lossless_json.values(data) if simple is None else simple
+    OBJECT(found, _WHOLE)
+    if simple is None:
+        _require_plain(found)
+    return dict(found)
 
 
 def _is_time(value: object) -> bool:
@@ -139,10 +190,9 @@ def in_words(value: object) -> str:
             return message("an object")
 
 
-def _check_blog_id(value: Any, name: str) -> None:
+def _explain_blog_id(value: Any, name: str) -> None:
     TEXT(value, name)
-    if not value or printable(value) != value:
-        raise ValueError(message("blog_id is {blog_id}, not the domain of a blog", blog_id=in_words(value)))
+    raise ValueError(message("blog_id is {blog_id}, not the domain of a blog", blog_id=in_words(value)))
 
 
 PREVIOUS: Final = "previous"
@@ -155,6 +205,9 @@ TEXT: Final = _check(lambda value: type(value) is str, message("text"))
 OBJECT: Final = _check(lambda value: isinstance(value, dict), message("an object"))
 DIGEST: Final = _check(is_sha256, message("a SHA-256"))
 VERSION: Final = _number(1, LARGEST_VERSION)
+_BLOG_ID: Final = Check(
+    lambda value: type(value) is str and bool(value) and printable(value) == value, _explain_blog_id
+)
 _LIST: Final = _check(lambda value: isinstance(value, list), message("a list"))
 _FLAG: Final = _check(lambda value: type(value) is bool, message("true or false"))
 _TIME: Final = _check(_is_time, message("a time"))
@@ -168,7 +221,7 @@ _FORMAT: Final = object_of({"format_version": _check(lambda value: type(value) i
 _INFO: Final = object_of(
     {
         "format_version": _number(layout.FORMAT_MINIMUM),
-        "blog_id": _check_blog_id,
+        "blog_id": _BLOG_ID,
         "created_at": _TIME,
         "tool": TEXT,
     },
@@ -178,7 +231,7 @@ _MANIFEST: Final = object_of(
     {
         "version": VERSION,
         "parent": _or_null(object_of({"version": VERSION, "sha256": DIGEST})),
-        "blog_id": _check_blog_id,
+        "blog_id": _BLOG_ID,
         "base_url": TEXT,
         "started_at": _TIME,
         "finished_at": _TIME,
@@ -248,11 +301,6 @@ def capture_run_fault(value: Any) -> str | None:
     return _fault(value, _CAPTURE_RUN)
 
 
-def run_fault(value: Any) -> str | None:
-    """Return why a value is not a run's line, or ``None`` if it is one; unknown members are ignored."""
-    return _fault(value, _RUN)
-
-
 def _fault(value: Any, check: Check) -> str | None:
     try:
         OBJECT(value, _WHOLE)
@@ -263,13 +311,24 @@ def _fault(value: Any, check: Check) -> str | None:
     return None
 
 
+def read_run(line: bytes) -> dict[str, Any]:
+    """Parse a line of ``runs.jsonl``; unknown members are ignored.
+
+    Raises:
+        NotJson: it is not JSON.
+        ValueError: it is not a run.
+    """
+    run = _plain_object(line)
+    _RUN(run, _WHOLE)
+    return run
+
+
 def run_of(line: bytes) -> dict[str, Any] | None:
     """Parse a line of ``runs.jsonl``; ``None`` if it is not a run."""
     try:
-        value = lossless_json.loads(line)
-    except lossless_json.NotJson:
+        return read_run(line)
+    except ValueError:
         return None
-    return None if run_fault(value) else dict(value)
 
 
 def line_digest(line: bytes) -> str:
@@ -408,11 +467,9 @@ class Manifest:
             ArchiveDamaged: it is invalid.
         """
         try:
-            found = lossless_json.loads(data)
-            OBJECT(found, _WHOLE)
-            _require_plain(found)
+            found = _plain_object(data)
             _MANIFEST(found, _WHOLE)
-            members: dict[str, Any] = {each.name: found.get(each.name) for each in fields(cls)}
+            members: dict[str, Any] = {name: found.get(name) for name in cls.__slots__}
             members["counts"] = {
                 kind: KindCounts(*(counts[name] for name in _COUNTED)) for kind, counts in found["counts"].items()
             }

@@ -386,18 +386,18 @@ class HeldFolder:
         """Open a file for reading and return its descriptor."""
         return self.opened(name)[0]
 
-    def opened(self, name: str) -> tuple[int, int]:
-        """Open a file for reading; return its descriptor and its size in bytes."""
+    def opened(self, name: str) -> tuple[int, stat_result]:
+        """Open a file for reading; return its descriptor and its state."""
         held = self._held()
         if held is None:
             handle = (self.path / name).descriptor(os.O_RDONLY)
-            return handle, os.fstat(handle).st_size
+            return handle, os.fstat(handle)
         handle = os.open(name, os.O_RDONLY | _FILE, dir_fd=held)
         found = os.fstat(handle)
         if not _is_plain(found):
             os.close(handle)
             raise _not_plain(found, f"{self.path}/{name}")
-        return handle, found.st_size
+        return handle, found
 
     def read_bytes(self, name: str, limit: int) -> bytes:
         """Read the whole file.
@@ -405,7 +405,8 @@ class HeldFolder:
         Raises:
             FileTooLarge: it has more bytes than ``limit``.
         """
-        handle, size = self.opened(name)
+        handle, found = self.opened(name)
+        size = found.st_size
         try:
             if size > limit:
                 raise FileTooLarge(f"{self.path}/{name}", limit)

@@ -102,6 +102,8 @@ _HEAD = re.compile(rb'\{"op":"(?:put|remove)","id":("(?:[^"\\]|\\.)*"),')
 _REMOVE = b'{"op":"remove"'
 _LINE_FEED = 0x0A
 _MAPPED_BYTES: Final = 1 << 20
+_WINDOW_BYTES: Final = 8 << 20
+"""Bytes of a mapped file that stay in memory after they were searched."""
 _MAX_SEARCHES: Final = 8
 
 Content = bytes | mmap.mmap
@@ -202,8 +204,11 @@ def line_positions(
                 yield record_id, LinePosition(path, found.start, found.end - found.start, found.removed)
         return
     keys = None if wanted is None else {lossless_json.text(record_id): record_id for record_id in wanted}
-    start = 0
+    start = window = 0
     while start < len(data):
+        if start - window >= _WINDOW_BYTES:
+            _release(data)
+            window = start
         end = _line_end(data, start)
         head = _HEAD.match(data, start, end)
         if head is None:
@@ -234,9 +239,9 @@ class _Located(NamedTuple):
 def _locate(data: Content, record_id: str) -> _Located | None:
     """Search the starts of lines for the bytes that a record's line begins with."""
     for head in _heads(record_id):
-        at = data.find(head)
+        at = _find(data, head)
         while at > 0 and data[at - 1] != _LINE_FEED:
-            at = data.find(head, at + 1)
+            at = _find(data, head, at + 1)
         if at >= 0:
             return _Located(at, _line_end(data, at), head.startswith(_REMOVE))
     return None
@@ -247,6 +252,25 @@ def _heads(record_id: str) -> tuple[bytes, bytes]:
     """Return the beginnings of a record's lines. One record is searched for in thousands of segments."""
     text = lossless_json.text(record_id)
     return b'{"op":"put","id":%b,' % text, b'{"op":"remove","id":%b,' % text
+
+
+def _find(data: Content, sought: bytes, start: int = 0) -> int:
+    """Return the offset of the first occurrence from ``start`` on, or -1."""
+    if isinstance(data, bytes):
+        return data.find(sought, start)
+    while start < len(data):
+        found = data.find(sought, start, start + _WINDOW_BYTES)
+        if found >= 0:
+            return found
+        start += _WINDOW_BYTES - len(sought) + 1
+        _release(data)
+    return -1
+
+
+def _release(data: Content) -> None:
+    """Give back the memory of a mapped file's pages, which the system counts like any other until it runs short."""
+    if isinstance(data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        data.madvise(mmap.MADV_DONTNEED)
 
 
 def _line_end(data: Content, start: int) -> int:
@@ -264,7 +288,8 @@ def _content(folder: HeldFolder, name: str, damaged: OnDamage | None = None) -> 
         stated = stated_segments(folder).get(name)
         if stated is not None and not stated.bytes and folder.is_empty(name):
             return b""
-        data = _read(*folder.opened(name))
+        handle, state = folder.opened(name)
+        data = _read(handle, state.st_size)
     except NotPlain as error:
         raise translate(error, folder.path / name) from error
     except OSError as error:
@@ -273,7 +298,7 @@ def _content(folder: HeldFolder, name: str, damaged: OnDamage | None = None) -> 
         lines = data.count(b"\n") if isinstance(data, bytes) else -1 if stated is None else stated.lines
         if stated is None or (lines, len(data)) != (stated.lines, stated.bytes):
             require_size(folder.path / name, lines, len(data), stated)
-        if data.find(b"\0") >= 0:  # a power cut may leave zeros behind
+        if _find(data, b"\0") >= 0:  # a power cut may leave zeros behind
             raise damaged_file(folder.path / name, message("it holds zeros in place of text"))
     except ArchiveDamaged as error:
         skip_damage(error, damaged)

@@ -11,13 +11,13 @@ import os
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from io import BufferedReader
 from itertools import accumulate, chain, islice
 from operator import ge
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast, overload
 
 from exporter.archive.lines import (
     PUT,
@@ -158,6 +158,32 @@ class IdRows:
         return chain(numbers, others)
 
 
+class Ids(Sequence[str]):
+    """The ids of records in their order, made from their keys when they are read; it equals a list of the same ids."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, keys: IdRows) -> None:
+        self._keys = keys
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return (str(key) for key, _ in self._keys.items())
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        """Return the id at a place, or those of a slice; all ids before it are read."""
+        return list(self)[at]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, list | Ids) and list(self) == list(other)
+
+
 def merged(one: IdRows, other: IdRows) -> Iterator[tuple[Key, int | None, int | None]]:
     """Yield the keys of both in order, each with its rows."""
     left, right = one.items(), other.items()
@@ -281,7 +307,7 @@ class KindState:
         return self.put_at(key, self.keys.find(key), identity, version, place)
 
     def put_at(self, key: Key, row: int | None, identity: bytes, version: int, place: tuple[int, int, int]) -> int:
-        """Set the record with this key, whose row is known, as :meth:`put` does; ``None`` makes a new row."""
+        """Set a record as :meth:`put` does, in its row; ``None`` if it has none."""
         segment, offset, length = place
         if row is None:
             row = len(self._lengths)
@@ -417,9 +443,9 @@ class State:
                 raise damaged_file(path, message("it cannot be read: {reason}", reason=reason)) from error
         return number, offset
 
-    def ids(self, kind: Kind) -> list[str]:
+    def ids(self, kind: Kind) -> Sequence[str]:
         """Return the sorted ids of a kind."""
-        return list(self.kinds[kind].ids())
+        return Ids(self.kinds[kind].keys)
 
     def identity(self, kind: Kind, record_id: str) -> bytes | None:
         """Return the hash of the record's state; ``None`` if the record does not exist."""
@@ -445,11 +471,6 @@ class State:
         state = self.kinds[kind]
         for record_id, row in state.ordered():
             yield self._checked(kind, record_id, row, self.segments.read(*state.place(row)))[1]
-
-    def latest_lines(self, kind: Kind) -> Iterator[bytes]:
-        """Write the lines of ``latest/`` for a kind of this state, sorted by id."""
-        for key, row in self.kinds[kind].keys.items():
-            yield self.latest_line(kind, str(key), row)
 
     def latest_line(self, kind: Kind, record_id: str, row: int) -> bytes:
         """Write the line of ``latest/`` for a record; best called in the order of the ids.

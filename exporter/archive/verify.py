@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,12 +16,21 @@ from io import BytesIO
 from typing import Any, BinaryIO, Final
 
 from exporter import lossless_json
-from exporter.archive import atomic, latest
+from exporter.archive import latest
 from exporter.archive.assets import AssetStore
 from exporter.archive.capture_checks import check_capture_files, check_captures
 from exporter.archive.captures import Capture, captures
-from exporter.archive.checks import ChecksumCache, Finding, FindingCode, file_sha256, sha256_or_none
+from exporter.archive.checks import (
+    ChecksumCache,
+    Finding,
+    FindingCode,
+    descriptor_sha256,
+    file_sha256,
+    sha256_or_none,
+)
 from exporter.archive.documents import run_lines, sealed_names
+from exporter.archive.fold_check import FoldCheck
+from exporter.archive.latest_check import shows
 from exporter.archive.layout import (
     CAPTURE_RUNS,
     MANIFEST,
@@ -35,7 +45,7 @@ from exporter.archive.layout import (
     segment_name,
     version_name,
 )
-from exporter.archive.lines import split
+from exporter.archive.lines import RecordLine, split
 from exporter.archive.manifest import (
     CAPTURE_SHA256,
     MANIFEST_SHA256,
@@ -43,8 +53,8 @@ from exporter.archive.manifest import (
     Manifest,
     SegmentInfo,
     line_digest,
+    read_run,
     read_sums,
-    run_fault,
     version_sums,
     write_sums,
 )
@@ -65,6 +75,9 @@ _FOREIGN: Final = message("no part of the format")
 _UNREADABLE: Final = message("it cannot be read")
 _KEPT_BYTES: Final = 1 << 20
 _PARTS: Final = frozenset((MANIFEST, SUMS, *SEGMENTS))
+_ASSETS: Final = segment_name(Kind.ASSETS)
+_ASSET_MEMBERS: Final = ("url", "sha256", "bytes", "content_type")
+_KINDS: Final = {segment_name(kind): kind for kind in Kind}
 
 
 def ignore_progress(_done: int, _total: int) -> None:
@@ -114,12 +127,12 @@ def _findings(
     foldable = not quick
     for done, number in enumerate(versions, 1):
         with HeldFolder(layout.version(number)) as folder:
-            version = VersionCheck(folder, number, info, cache)
+            version = VersionCheck(folder, number, info, cache, state=state if foldable else None)
             for finding in version.files(parent):
                 yield finding
                 foldable = foldable and finding.code is FindingCode.STRANGE_FILE
             if foldable:
-                yield from version.fold(state)
+                yield from version.fold()
             assets.update(version.assets())
         parent = number, version.digest
         progress(done, total)
@@ -134,7 +147,7 @@ def _findings(
     if remember:
         # A run that was killed may have renamed pictures without waiting for the disk.
         with suppress(OSError, BlogExporterError):
-            atomic.sync_all(layout.root, cache.new(), {path.parent for path in cache.new()})
+            cache.make_durable()
             cache.save(complete=True)
 
 
@@ -184,17 +197,14 @@ def _latest(layout: Layout, state: State | None) -> Iterator[Finding]:
             return
     for kind in Kind:
         path = layout.latest_segment(kind)
-        found = sha256_or_none(path)
-        detail = _CHANGED
         if state is None:
-            expected = record.get("files", {}).get(path.name, found)
+            found = sha256_or_none(path)
+            right = found is not None and found == record.get("files", {}).get(path.name, found)
+            detail = _CHANGED
         else:
-            running = hashlib.sha256()
-            for line in state.latest_lines(kind):
-                running.update(line)
-            expected = running.hexdigest()
+            right = shows(path, state, kind)
             detail = message("it differs from version {version}", version=state.version)
-        if found is None or found != expected:
+        if not right:
             yield Finding(FindingCode.LATEST_DAMAGED, f"latest/{path.name}", detail)
     yield from _views(layout)
 
@@ -221,6 +231,8 @@ class VersionCheck:
         info: the SHA-256 of ``archive.json``; ``None`` if the file is missing.
         cache: the files that need not be read again.
         lines: check every line of intact segments, unless the cache is quick.
+        state: the state before the version, to which the lines are applied while they are checked. If the version has
+            a finding, the state is of no use afterwards.
         digest: the SHA-256 of its manifest; ``None`` if that cannot be read.
     """
 
@@ -229,12 +241,15 @@ class VersionCheck:
     info: str | None
     cache: ChecksumCache
     lines: bool = True
+    state: State | None = None
     digest: str | None = None
     manifest: Manifest | None = None
 
     def __post_init__(self) -> None:
         self._name = f"versions/{version_name(self.number)}"
         self._kept: dict[str, bytes] = {}
+        self._assets: list[tuple[str, dict[str, Any]]] | None = None
+        self._unfolded: list[Finding] = []
 
     def _finding(self, code: FindingCode, name: str, detail: str) -> Finding:
         return Finding(code, f"{self._name}/{name}", detail)
@@ -272,18 +287,12 @@ class VersionCheck:
             if name not in _PARTS:
                 yield self._finding(FindingCode.STRANGE_FILE, name, _FOREIGN)
 
-    def fold(self, state: State) -> Iterator[Finding]:
-        """Apply the undamaged version to the state before it, and check that each line changes that state."""
-        manifest = self.manifest
-        if manifest is None:
+    def fold(self) -> Iterator[Finding]:
+        """Report the lines of the undamaged version that did not change the state, and complete the state."""
+        state, manifest = self.state, self.manifest
+        if state is None or manifest is None:
             return
-        kinds = [kind for kind in Kind if manifest.files[segment_name(kind)].bytes]
-        for kind in kinds:
-            yield from self._changes(state, kind, manifest)
-        for kind in kinds:
-            name = segment_name(kind)
-            with self._lines(name) as lines:
-                state.fold(self.folder.path / name, kind, self.number, lines=lines)
+        yield from self._unfolded
         state.version = self.number
         for kind in Kind:
             stated, count = manifest.counts.get(str(kind)), len(state.kinds[kind])
@@ -294,19 +303,27 @@ class VersionCheck:
                 yield self._finding(FindingCode.COUNTS_WRONG, MANIFEST, detail)
 
     def assets(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield its readable asset records by address and hash, also for a damaged version."""
-        with suppress(OSError), self._lines(segment_name(Kind.ASSETS)) as lines:
-            for text in lines:
-                with suppress(ValueError):
-                    line = split(text)
-                    if not line.removed and line.fault() is None and line.unreadable() is None:
-                        yield line.record_id + line.digest.hex(), line.record()
+        """Yield its readable asset records by address and hash, also for a damaged version.
+
+        The records have only the members that a check of the files needs.
+        """
+        if self._assets is not None:
+            yield from self._assets
+        elif self._kept.get(_ASSETS) != b"":
+            with suppress(OSError), self._lines(_ASSETS) as lines:
+                for text in lines:
+                    with suppress(ValueError):
+                        line = split(text)
+                        if not line.removed and line.fault() is None and line.unreadable() is None:
+                            yield _asset(line)
 
     def _sums(self, digest: str, manifest: Manifest) -> Iterator[Finding]:
         try:
             found = self.folder.read_bytes(SUMS, MAX_DOCUMENT_BYTES)
         except OSError:
             found = b""
+        if self.info is not None and found == version_sums(digest, self.info, manifest.files):
+            return
         listed = {row[66:]: row[:64] for row in found.decode("utf-8", "replace").splitlines()}
         if listed.get(MANIFEST) not in (None, digest):
             detail = message("its hash is not the one in {sums}", sums=SUMS)
@@ -326,33 +343,38 @@ class VersionCheck:
             return
         place = f"{self._name}/{name}"
         try:
-            stat = self.folder.lstat(name)
-            if stat.st_size == info.bytes:
-                if self.cache.is_unchanged(place, stat):
+            found = self.folder.lstat(name)
+            if found.st_size == info.bytes:
+                if self.cache.is_unchanged(place, found):
                     return
-                if self._sha256(name, info.bytes) == info.sha256:
-                    found = list(self._line_faults(name, info.lines)) if self.lines and not self.cache.quick else []
-                    if not found:
-                        self.cache.add(place, stat)
-                    yield from found
+                if self._sha256(name, found) == info.sha256:
+                    checked = self.lines and not self.cache.quick and (info.bytes or info.lines)
+                    faults = list(self._line_faults(name, info.lines)) if checked else []
+                    if not faults:
+                        self.cache.add(place, found)
+                    yield from faults
                     return
         except OSError:
             yield self._finding(FindingCode.SEGMENT_MISSING, name, _UNREADABLE)
             return
         detail = message("its size or hash is not the one in the manifest")
         yield self._finding(FindingCode.SEGMENT_DAMAGED, name, detail)
-        if not kind_of(stat.st_mode):
+        if not kind_of(found.st_mode):
             yield from self._line_faults(name, info.lines)
 
-    def _sha256(self, name: str, size: int) -> str:
-        if size > _KEPT_BYTES:
-            return file_sha256(self.folder.path / name)
-        data = self._kept[name] = self.folder.read_bytes(name, _KEPT_BYTES)
+    def _sha256(self, name: str, found: os.stat_result) -> str:
+        if found.st_size > _KEPT_BYTES:
+            return descriptor_sha256(self.folder.descriptor(name))
+        # Most files of most versions are empty; opening them would cost more than all other files.
+        empty = not found.st_size and stat.S_ISREG(found.st_mode)
+        data = self._kept[name] = b"" if empty else self.folder.read_bytes(name, _KEPT_BYTES)
         return hashlib.sha256(data).hexdigest()
 
     def _line_faults(self, name: str, expected: int) -> Iterator[Finding]:
-        """Check the hash of every line, so that a finding names the line."""
+        """Check the hash of every line, so that a finding names the line, and apply the lines to the state."""
         count = 0
+        fold = self._fold(name)
+        assets: list[tuple[str, dict[str, Any]]] | None = [] if name == _ASSETS else None
         with self._lines(name) as lines:
             for count, text in enumerate(lines, 1):
                 try:
@@ -363,36 +385,34 @@ class VersionCheck:
                 if fault is not None:
                     detail = message("line {count}: {fault}", count=count, fault=fault)
                     yield self._finding(FindingCode.LINE_DAMAGED, name, detail)
+                    continue
+                if fold is not None:
+                    fold.apply(line, len(text))
+                if assets is not None and not line.removed:
+                    assets.append(_asset(line))
+        self._assets = self._assets if assets is None else assets
         if count != expected:
             detail = message("it has {count} lines, the manifest says {expected}", count=count, expected=expected)
             yield self._finding(FindingCode.SEGMENT_DAMAGED, name, detail)
+        if fold is not None:
+            self._unfolded += [self._finding(FindingCode.FOLD_WRONG, name, detail) for detail in fold.wrong]
+
+    def _fold(self, name: str) -> FoldCheck | None:
+        """Return what applies a segment's lines to the state; ``None`` if there are no lines, or no state."""
+        if self.state is None or self.manifest is None or self._kept.get(name) == b"":
+            return None
+        return FoldCheck(self.state, _KINDS[name], self.folder.path / name, self.number, self.manifest)
 
     def _lines(self, name: str) -> BinaryIO:
         """Return a file from memory, or open it."""
         data = self._kept.get(name)
         return os.fdopen(self.folder.descriptor(name), "rb") if data is None else BytesIO(data)
 
-    def _changes(self, state: State, kind: Kind, manifest: Manifest) -> Iterator[Finding]:
-        """Check that each line of a kind changes the state before it."""
-        healed = manifest.healed is not None
-        before = state.kinds[kind]
-        ids: set[str] = set()
-        with self._lines(segment_name(kind)) as lines:
-            for text in lines:
-                line = split(text)
-                record_id = line.record_id
-                row = before.row(record_id)
-                details = []
-                if record_id in ids:
-                    details.append(message("{record_id} has two lines", record_id=record_id))
-                ids.add(record_id)
-                if line.removed:
-                    if row is None and manifest.pruned is None and not healed:
-                        details.append(message("{record_id} is removed but did not exist", record_id=record_id))
-                elif row is not None and not healed and before.identity(row) == line.identity:
-                    details.append(message("{record_id} is put but did not change", record_id=record_id))
-                for detail in details:
-                    yield self._finding(FindingCode.FOLD_WRONG, segment_name(kind), detail)
+
+def _asset(line: RecordLine) -> tuple[str, dict[str, Any]]:
+    """Return the address and hash of an asset's line, and the members of its record that name and describe its file."""
+    record = line.record()
+    return line.record_id + line.digest.hex(), {name: record.get(name) for name in _ASSET_MEMBERS}
 
 
 def check_seal(reader: ArchiveReader) -> Iterator[Finding]:
@@ -519,16 +539,19 @@ class _RunLines:
         self._running.update(line)
         if self._sealed is not None and self._running.hexdigest() == self._sealed:
             self._sealed_lines = self._lines
+        run: dict[str, Any] | None = None
+        fault = ""
         try:
-            value = lossless_json.loads(line)
-            fault = run_fault(value)
+            run = read_run(line)
         except lossless_json.NotJson as error:
-            value, fault = None, message("it is not JSON: {error}", error=error)
-        if fault is not None:
+            fault = message("it is not JSON: {error}", error=error)
+        except ValueError as error:
+            fault = said(error)
+        if run is None:
             detail = message("line {lines} is not a run: {fault}", lines=self._lines, fault=fault)
             yield Finding(FindingCode.RUNS_DAMAGED, _RUNS, detail)
         else:
-            self.newest = dict(value)
+            self.newest = run
             self.linked = self.linked or PREVIOUS in self.newest
             before = None if self._before is None else line_digest(self._before)
             if self.linked and (PREVIOUS not in self.newest or self.newest[PREVIOUS] != before):

@@ -183,12 +183,12 @@ class CopyCheck:
         for done, number in enumerate(numbers, 1):
             self._fetch_segments(number)
             with HeldFolder(self._layout.version(number)) as folder:
-                version = VersionCheck(folder, number, self._info_sha256, cache)
+                version = VersionCheck(folder, number, self._info_sha256, cache, state=state if foldable else None)
                 for finding in version.files(parent):
                     yield finding
                     foldable = False
                 if foldable:
-                    yield from version.fold(state)
+                    yield from version.fold()
                 named.update((str(data.get("sha256")), str(data.get("url"))) for _, data in version.assets())
             for part in SEGMENTS:
                 (self._layout.version(number) / part).unlink(missing_ok=True)

@@ -4,73 +4,117 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from functools import cache
-from itertools import groupby
-from sys import intern
-from typing import Final, TypeVar
+from itertools import accumulate, groupby
+from typing import Final
 
 UNDATED: Final = "undated"
-N = TypeVar("N")
+_DAY_MINUTES: Final = 1_440
+_DIGITS: Final = 19
+"""The most digits of a number that always fits into 64 bits."""
+
+
+class _Ids:
+    """Ids at places: plain decimal numbers in an array, all others, which are rare, in a dictionary."""
+
+    def __init__(self) -> None:
+        self._numbers = array("Q")
+        self._others: dict[int, str] = {}
+
+    def append(self, record_id: str) -> None:
+        """Add an id at the end."""
+        number = int(record_id) if len(record_id) <= _DIGITS and record_id.isdecimal() else 0
+        if str(number) != record_id:
+            self._others[len(self._numbers)] = record_id
+        self._numbers.append(number)
+
+    def __getitem__(self, place: int) -> str:
+        found = self._others.get(place)
+        return str(self._numbers[place]) if found is None else found
 
 
 class CommentTable:
-    """All comments with their entries and days, added in the order of their ids."""
+    """All comments with their entries and days in flat arrays, added in the order of their ids: 22 bytes for each."""
 
     def __init__(self) -> None:
-        self._ids: list[str] = []
-        self._entry_of: list[str] = []
+        self._ids = _Ids()
+        self._entries: dict[str, int] = {}
+        self._names: list[str] = []
+        self._entry_of = array("I")
         self._days = array("I")
         self._minutes = array("H")
-        self._places: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
+        self._by_entry: tuple[array[int], array[int]] | None = None
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self._entry_of)
 
     def add(self, entry_id: str, comment_id: str, day: int = 0, minute: int = 0) -> None:
         """Add a comment; ``day`` is a proleptic ordinal, 0 if the comment is undated; ``minute`` is of its day."""
-        entry_id = intern(entry_id)
-        self._places[entry_id].append(len(self._ids))
-        self._entry_of.append(entry_id)
+        number = self._entries.setdefault(entry_id, len(self._names))
+        if number == len(self._names):
+            self._names.append(entry_id)
         self._ids.append(comment_id)
+        self._entry_of.append(number)
         self._days.append(day)
         self._minutes.append(minute)
+        self._by_entry = None
 
     def places(self, entry_id: str) -> Sequence[int]:
         """Return the places of an entry's comments; none for an unknown entry."""
-        return self._places.get(entry_id, ())
+        number = self._entries.get(entry_id)
+        if number is None:
+            return ()
+        if self._by_entry is None:
+            self._by_entry = self._sorted_by_entry()
+        starts, places = self._by_entry
+        return places[starts[number] : starts[number + 1]]
+
+    def _sorted_by_entry(self) -> tuple[array[int], array[int]]:
+        """Return where the places of each entry start, and these places, one entry's after the other's."""
+        starts = array("I", bytes(array("I").itemsize * (len(self._names) + 1)))
+        for number in self._entry_of:
+            starts[number + 1] += 1
+        starts = array("I", accumulate(starts))
+        places, following = array("I", self._entry_of), starts[:]
+        for place, number in enumerate(self._entry_of):
+            places[following[number]] = place
+            following[number] += 1
+        return starts, places
 
     def of(self, entry_id: str) -> list[str]:
         """Return the ids of an entry's comments."""
         return [self._ids[place] for place in self.places(entry_id)]
 
-    def entries(self) -> list[str]:
+    def entries(self) -> Sequence[str]:
         """Return the ids of all entries with comments, including entries that the archive does not have."""
-        return list(self._places)
+        return self._names
 
     def at(self, place: int) -> tuple[str, str]:
         """Return the ids of the entry and the comment at a place."""
-        return self._entry_of[place], self._ids[place]
+        return self._names[self._entry_of[place]], self._ids[place]
 
-    def newest_first(self) -> list[int]:
-        """Return the places of all comments by their time, the undated last; those of a minute from the last id on."""
-        places = sorted(range(len(self)), key=self._minutes.__getitem__) if any(self._minutes) else range(len(self))
-        return sorted(places, key=self._days.__getitem__)[::-1]
+    def by_year(self) -> dict[str, Sequence[int]]:
+        """Return all places by year, or by :data:`UNDATED`: the newest first, those of a minute from the last id on."""
+        years: defaultdict[int, array[int]] = defaultdict(lambda: array("I"))
+        year_of = cache(lambda day: date.fromordinal(day).year if day else 0)
+        for place, day in enumerate(self._days):
+            years[year_of(day)].append(place)
+        found: dict[str, Sequence[int]] = {}
+        for year in sorted(years, reverse=True):
+            ordered = sorted(years.pop(year), key=self._minute)
+            found[f"{year:04d}" if year else UNDATED] = array("I", reversed(ordered))
+        return found
 
-    def by_year(self) -> dict[str, list[int]]:
-        """Return all places by year, or by :data:`UNDATED`, with the newest first."""
-        found = self._groups(self.newest_first(), lambda day: f"{date.fromordinal(day).year:04d}" if day else UNDATED)
-        return dict(found)
+    def _minute(self, place: int) -> int:
+        return self._days[place] * _DAY_MINUTES + self._minutes[place]
 
-    def months(self, places: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
+    def months(self, places: Iterable[int]) -> Iterator[tuple[int, Sequence[int]]]:
         """Yield the months, 1 to 12, in a year's places, which must be sorted newest first; 0 for the undated."""
-        return self._groups(places, lambda day: date.fromordinal(day).month if day else 0)
-
-    def _groups(self, places: Sequence[int], name: Callable[[int], N]) -> Iterator[tuple[N, list[int]]]:
-        """Split places into runs with the same day name, and yield each with its name."""
-        named = cache(name)
-        return ((found, list(run)) for found, run in groupby(places, lambda place: named(self._days[place])))
+        month_of = cache(lambda day: date.fromordinal(day).month if day else 0)
+        runs = groupby(places, lambda place: month_of(self._days[place]))
+        return ((month, array("I", run)) for month, run in runs)
 
     def by_month(self) -> Counter[str]:
         """Return how many comments there are of each month, named ``YYYY-MM``."""

@@ -84,7 +84,7 @@ def rough_text(html: str) -> str:
     if too_large(html):
         return text_of(html)
     text = unescape(_TAG.sub("", _BREAK.sub("\n", html)))
-    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+    return "\n".join(filter(None, map(str.strip, text.splitlines())))
 
 
 def _safe(cell: str, post: ExportPost, report: Report) -> str:

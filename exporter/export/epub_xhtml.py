@@ -181,6 +181,10 @@ def upright_numbers(text: str) -> str:
     return _SHORT_NUMBER.sub(r'<span class="tcy">\g<0></span>', escape(text, quote=False))
 
 
+def _text(text: str) -> str:
+    return escape(text, quote=False)
+
+
 class _Writer:
     def __init__(self, tree: Element, addresses: Addresses) -> None:
         self._addresses = addresses
@@ -189,15 +193,16 @@ class _Writer:
 
     def inside(self, nodes: Iterable[Element | str], where: int) -> str:
         """Write nodes one after another."""
-        return "".join(self._node(node, where) for node in nodes)
+        text = upright_numbers if where & _UPRIGHT else _text
+        return "".join([text(node) if isinstance(node, str) else self._node(node, where) for node in nodes])
 
-    def _node(self, node: Element | str, where: int) -> str:
-        if isinstance(node, str):
-            return upright_numbers(node) if where & _UPRIGHT else escape(node, quote=False)
+    def _node(self, node: Element, where: int) -> str:
         if node.tag in _QUIET:
             return ""
         if self._depth > _MAX_DEPTH:
             return escape(_shown_text(node), quote=False)
+        if node.tag == "br":
+            return "<br />"
         self._depth += 1
         made = self._element(node, where)
         self._depth -= 1
@@ -344,7 +349,6 @@ _SPECIAL: Final[dict[str, Callable[[_Writer, Element, int], str]]] = {
     _BACK_LINK: _Writer._back_link,
     "a": _Writer._link,
     "blockquote": lambda writer, node, where: writer._wrapped("blockquote", node, where),
-    "br": lambda _writer, _node, _where: "<br />",
     "dl": _Writer._definitions,
     "hr": lambda _writer, _node, _where: "<hr />",
     "img": _Writer._img,

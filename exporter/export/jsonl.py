@@ -33,9 +33,8 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
 def comment_lines(posts: Posts) -> Iterator[bytes]:
     """Yield a line for each comment of the posts."""
-    for post in posts:
-        for found in post.comments:
-            yield _line(comment_record(post, found), posts.report, "comments", found.comment.id)
+    for entry_id, found in posts.each_comment():
+        yield _line(comment_record(entry_id, found), posts.report, "comments", found.comment.id)
 
 
 def _entries(posts: Posts, media: Media) -> Iterator[bytes]:

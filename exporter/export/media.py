@@ -80,6 +80,7 @@ class Media:
         self._base = f"https://{posts.blog_id}/"
         self._folder_url = options.media_base_url or (f"/{FOLDER}/" if options.media_folder else "")
         self._home = partial(new_address, posts) if home is None and options.new_url is not None else home
+        self._has_files = next(posts.records.scan(Kind.ASSETS), None) is not None
         entries = posts.records.scan(Kind.ENTRIES) if options.old_urls else iter(())
         self._with_fragments: set[str] = set()
         self._own = EntryAddresses(options.old_urls, self._noting(entries), self._base)
@@ -88,11 +89,12 @@ class Media:
         patterns = [pattern.text.replace("{blog_id}", posts.blog_id) for pattern in options.old_urls]
         self._hosts = {host_of(text) for text in [self._base, *patterns, *posts.permalinks().values()]}
         self._there = lru_cache(maxsize=_CACHED_ADDRESSES)(self._places_there)
+        self._entry_of = lru_cache(maxsize=_CACHED_ADDRESSES)(self._own.entry_of)
         self.find = lru_cache(maxsize=_CACHED_ADDRESSES)(self._look_up)
         """Returns the archive's facts about an address, or ``None`` if it is no picture or file of the blog."""
 
     def _look_up(self, address: str) -> PostPicture | None:
-        url = absolute(address, self._base)
+        url = absolute(address, self._base) if self._has_files else None
         if url is None:
             return None
         raw = next((raw for one in _spellings(url) if (raw := self._records.load(Kind.ASSETS, one)) is not None), None)
@@ -194,7 +196,7 @@ class Media:
     def _leads_out(self, address: str, post: ExportPost, home: Home | None) -> bool:
         """Report the outcome for a link, and return whether it leads to an entry outside of this export."""
         url = absolute(address, self._base) or ""
-        entry_id = self._own.entry_of(address)
+        entry_id = self._entry_of(address)
         if entry_id is not None and entry_id in self._posts and home is not None and home(entry_id) is not None:
             self._posts.report.own_link(Link.REWRITTEN)
             return False
@@ -217,7 +219,8 @@ class Media:
             body: HTML.
             folder: the relative path to the pictures' folder, if the export contains them.
         """
-        return rewrite_addresses(body, partial(self._resolved, folder))
+        changes = self._has_files or self._home is not None
+        return rewrite_addresses(body, partial(self._resolved, folder)) if changes else body
 
     def places(self, post: ExportPost) -> frozenset[str]:
         """Return the ids in a post's text that links lead to, from the same entry or another one."""
@@ -246,7 +249,7 @@ class Media:
         """The fragments in links to an entry, by that entry's id."""
         found: defaultdict[str, set[str]] = defaultdict(set)
         for address in self._with_fragments:
-            entry_id, place = self._own.entry_of(address), place_of(address.partition("#")[2])
+            entry_id, place = self._entry_of(address), place_of(address.partition("#")[2])
             if entry_id is not None and place is not None:
                 found[entry_id].add(place)
         return {entry_id: frozenset(places) for entry_id, places in found.items()}
@@ -289,7 +292,7 @@ class Media:
 
     def own_post(self, address: str) -> str | None:
         """Return the id of the post of this export that an address leads to; ``None`` for any other address."""
-        entry_id = self._own.entry_of(address)
+        entry_id = self._entry_of(address)
         # The address of a post outside of this export would reveal its title.
         return entry_id if entry_id is not None and entry_id in self._posts else None
 

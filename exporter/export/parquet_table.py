@@ -190,7 +190,7 @@ def _entries(posts: Posts, media: Media) -> Iterator[dict[str, Any]]:
 
 
 def _comments(posts: Posts) -> Iterator[dict[str, Any]]:
-    return (comment_record(post, found) for post in posts for found in post.comments)
+    return (comment_record(entry_id, found) for entry_id, found in posts.each_comment())
 
 
 FORMAT: Final = Format(message("DuckDB, pandas and other programs: two tables in Parquet"), export, holds=HELD)

@@ -169,12 +169,12 @@ def shown_path(category: Category) -> str:
     return " > ".join([*category.parents, category.name])
 
 
-def comment_record(post: ExportPost, found: PostComment) -> dict[str, Any]:
-    """Return a comment as a flat, typed object; never with its writer's mail address."""
+def comment_record(entry_id: str, found: PostComment) -> dict[str, Any]:
+    """Return a comment on an entry as a flat, typed object; never with its writer's mail address."""
     comment = found.comment
     return {
         "cm_id": comment.id,
-        "entry_id": post.id,
+        "entry_id": entry_id,
         "date": None if comment.date is None else comment.date.isoformat(),
         "name": comment.name,
         "title": comment.title,
@@ -325,6 +325,12 @@ class Posts:
             comments = self._comments_on(entry_id)
             if comments:
                 yield replace(self.post(entry_id), comments=comments)
+
+    def each_comment(self) -> Iterator[tuple[str, PostComment]]:
+        """Yield all comments in the order of their posts, each with its post's id; the posts are not read again."""
+        for entry_id in self._rows if self._with_comments else ():
+            for found in self._comments_on(entry_id):
+                yield entry_id, found
 
     def leave_comments(self, post: ExportPost, why: Reason) -> None:
         """Report that the comments of a post are in no file."""

@@ -44,7 +44,7 @@ def _json(posts: Posts) -> Iterator[bytes]:
         report_bodies(post, posts.report, bodies=False)
         for found in post.comments:
             record = {
-                **comment_record(post, found),
+                **comment_record(post.id, found),
                 "html": comment_html(found.comment),
                 "entry_title": post.title,
                 "entry_url": address,

@@ -183,7 +183,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
 def spaced(text: str) -> str:
     """Return a text with a space between its characters, as the search index holds it and wants to be asked."""
-    return " ".join(char for char in text.lower() if char.isalnum())
+    return " ".join(filter(str.isalnum, text.lower()))
 
 
 def _build(posts: Posts, media: Media, connection: sqlite3.Connection) -> None:
@@ -194,7 +194,7 @@ def _build(posts: Posts, media: Media, connection: sqlite3.Connection) -> None:
             record = entry_record(post, posts, media)
             record.pop("pictures")
             for found in post.comments:
-                comment = comment_record(post, found)
+                comment = comment_record(post.id, found)
                 words = f"{comment['name']} {comment['title']} {rough_text(comment['text'])}"
                 row = _index(connection, "comment", comment["cm_id"], words)
                 _insert(connection, "comments", {**comment, "search_row": row})

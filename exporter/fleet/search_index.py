@@ -149,7 +149,7 @@ def _lines_of(settings: Settings, archive: Archive) -> BinaryIO:
 
 def _lines(documents: VersionDocuments) -> Iterator[bytes]:
     for kind in FIELDS:
-        ids = documents.state.ids(kind)
+        ids = list(documents.state.ids(kind))
         if kind is Kind.ENTRIES:
             entries = set(ids)
             ids += [each for each in documents.state.ids(Kind.ENTRY_LIST) if each not in entries]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from html import unescape
 from itertools import islice
 from typing import Final, NamedTuple
@@ -32,8 +33,9 @@ def place_of(fragment: str) -> str | None:
     return found if _PLACE.fullmatch(found) else None
 
 
+@lru_cache(maxsize=4)
 def wanted_places(html: str) -> frozenset[str]:
-    """Return the ids in a text that its own links lead to."""
+    """Return the ids in a text that its own links lead to; cached, because those of a post are requested repeatedly."""
     if "#" not in html:
         return frozenset()
     values = (next(filter(None, found.groups()), "") for found in _IN_PAGE.finditer(html))

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from enum import Enum, StrEnum, auto
-from functools import partial
 from html import escape, unescape
 from html.entities import html5
 from itertools import chain
@@ -18,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from exporter.html.anchors import mark_places
 from exporter.html.links import host_of, is_picture, safe_frame_url
-from exporter.html.tree import Element, TooComplex, parse
+from exporter.html.tree import Element, TooComplex, document_of, parse
 from exporter.text import visible
 
 _WORTH_PARSING: Final = ("src", "href", "background", "poster", "url(", "data", "value")
@@ -46,6 +45,8 @@ _PLAYED: Final = {"video": "src", "audio": "src", "source": "src", "bgsound": "s
 _OBJECTS: Final = {"object": "data", "embed": "src", "param": "value", "iframe": "src"}
 _PARAMETERS: Final = frozenset({"filename", "movie", "src", "url"})
 """Parameters of an object that contain the address of the played file."""
+_HOLDERS: Final = f":is({','.join({**_ATTRIBUTES, **_PLAYED, **_OBJECTS})},a,area,input,style,[style*='url(' i])"
+"""Selects the elements whose attributes or content may be addresses; ``:is`` returns each of them once."""
 
 
 class Use(StrEnum):
@@ -102,7 +103,18 @@ def candidate_places(srcset: str) -> Iterator[tuple[int, int]]:
 
 
 def _in_tree(html: str) -> Iterator[EmbeddedAddress]:
-    return chain.from_iterable(map(_in_element, parse(html).elements()))
+    return chain.from_iterable(map(_in_element, _holders(html)))
+
+
+def _holders(html: str) -> Iterator[Element]:
+    """Yield the elements that may contain addresses, in document order."""
+    if "<noscript" in html.lower():
+        # It may repeat the picture before it, which only the whole tree shows.
+        yield from parse(html).elements()
+        return
+    for node in document_of(html).css(_HOLDERS):
+        attributes = {name: value or "" for name, value in node.attributes.items()}
+        yield Element(node.tag or "", attributes, [node.text()] if node.tag == "style" else [])
 
 
 def _in_element(element: Element) -> Iterator[EmbeddedAddress]:
@@ -153,10 +165,7 @@ def _in_style(style: str) -> Iterator[tuple[int, int]]:
 
 # An unclosed element lasts until the end, as in browsers; searching its end again for each tag would take hours.
 _SKIPPED = r"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style|textarea|xmp)(?=[\s/>]).*?(?:</\1(?=[\s/>])|\Z)"
-_TAG_WITH_ADDRESS = re.compile(
-    rf"{_SKIPPED}|<[a-zA-Z](?=[^<>]*?(?:href|src|original|poster|background|url\(|data\s*=|value\s*=))[^<>]*>",
-    re.DOTALL | re.IGNORECASE,
-)
+_TAG_WITH_VALUES = re.compile(rf"{_SKIPPED}|<[a-zA-Z][^<>=]*+=[^<>]*+>", re.DOTALL | re.IGNORECASE)
 _ATTRIBUTE = re.compile(
     r"(?P<lead>(?<![^\s\"'<>/=])(?P<name>[^\s\"'<>/=]++)\s*=\s*)(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<bare>[^\s\"'>]+))"
 )
@@ -182,24 +191,29 @@ def rewrite_addresses(html: str, resolve: Resolve) -> str:
         html: a body.
         resolve: receives an address with its references decoded; returns the new one, or ``None`` to keep it.
     """
+    return _replaced(html, _new_attributes(html, resolve))
 
-    def in_attribute(found: re.Match[str], other: str = "") -> str:
-        name = found["name"].lower()
-        if name not in _ADDRESSES and name != other:
-            return found[0]
-        value = next(text for text in found.group("double", "single", "bare") if text is not None)
-        plain = attribute_text(value)
-        new = _readdressed(name, plain, resolve)
-        return found[0] if new == plain else f'{found["lead"]}"{escape(new)}"'
 
-    def in_tag(found: re.Match[str]) -> str:
-        if found[0].startswith("<!") or found[1]:
-            return _restyled(found[0], resolve) if (found[1] or "").lower() == "style" else found[0]
+def _new_attributes(html: str, resolve: Resolve) -> Iterator[tuple[int, int, str]]:
+    """Yield the start and end of each attribute and style sheet that changes, with its new text."""
+    for tag in _TAG_WITH_VALUES.finditer(html):
+        start, end = tag.span()
+        if tag[1]:
+            if tag[1].lower() == "style":
+                yield start, end, _restyled(tag[0], resolve)
+            continue
+        if html.startswith("<!", start):
+            continue
         # Only a parameter's value can be an address.
-        in_this = partial(in_attribute, other="value") if found[0][:7].lower() == "<param " else in_attribute
-        return _ATTRIBUTE.sub(in_this, found[0])
-
-    return _replaced(html, ((*found.span(), in_tag(found)) for found in _TAG_WITH_ADDRESS.finditer(html)))
+        other = "value" if html[start : start + 7].lower() == "<param " else ""
+        for found in _ATTRIBUTE.finditer(html, start, end):
+            name = found["name"].lower()
+            if name in _ADDRESSES or name == other:
+                value = found[found.lastindex or 0]
+                plain = attribute_text(value) if "&" in value else value
+                new = _readdressed(name, plain, resolve)
+                if new != plain:
+                    yield *found.span(), f'{found["lead"]}"{escape(new)}"'
 
 
 def _readdressed(name: str, value: str, resolve: Resolve) -> str:
@@ -257,6 +271,7 @@ _OTHER_FILE: Final = re.compile(
 )
 _WRAPPED: Final = re.compile(r".*/(?:embed|media\.html|plugins/(?:post|video)\.php)/?")
 """Paths of pages that only show another page, whose address is in their query."""
+_SCRIPT: Final = re.compile("<(?ai:script)")
 _QUERY_NAMES: Final = ("url", "href")
 _EMBED_ATTRIBUTES: Final = ("src", "data", "href", "movie")
 _MAX_TITLE_CHARACTERS: Final = 200
@@ -289,7 +304,7 @@ def embeds(element: Element) -> Iterator[Embed]:
     found = [each.attributes.get(name, "") for each in (element, *nested) for name in _EMBED_ATTRIBUTES]
     found += [each.attributes.get("value", "") for each in nested if each.attributes.get("name", "").lower() == "movie"]
     title = " ".join(visible(element.attributes.get("title", ""))[0].split())[:_MAX_TITLE_CHARACTERS]
-    for address in filter(None, map(_unwrapped, found)):
+    for address in filter(None, map(_unwrapped, filter(None, found))):
         plain = address.partition(":")[2] if address.lower().startswith("http") else address
         yield Embed(_shown_page(_WATCHED, plain) or address, title, _kind(element.tag, address))
 
@@ -311,7 +326,7 @@ def parse_body(html: str, places: Collection[str] = ()) -> Element:
     text, because a script would replace it. The ids of ``places`` are marked as anchors.
     """
     body = parse(html)
-    for element in body.elements() if "<script" in html.lower() else ():
+    for element in body.elements() if _SCRIPT.search(html) else ():
         if element.tag == "script":
             page = page_of(element.attributes.get("src", ""))
             if page is not None:
@@ -324,7 +339,7 @@ def parse_body(html: str, places: Collection[str] = ()) -> Element:
 
 def scripts_in(html: str) -> int:
     """Return the number of scripts in a body."""
-    return html.lower().count("<script")
+    return len(_SCRIPT.findall(html))
 
 
 def page_of(script: str) -> str | None:

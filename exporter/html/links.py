@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
@@ -100,6 +101,10 @@ def absolute(text: str, base: str) -> str | None:
     """
     if _ABSOLUTE.fullmatch(text):
         return text
+    return _usual_absolute(text, base) if len(text) <= _USUAL_CHARACTERS else _made_absolute(text, base)
+
+
+def _made_absolute(text: str, base: str) -> str | None:
     text = _IGNORED.sub("", text.strip(_LEADING))
     web = _WEB.match(text)
     if web is not None:
@@ -118,6 +123,11 @@ def absolute(text: str, base: str) -> str | None:
     return urlunsplit((parts.scheme, authority, path, quote(parts.query, safe=_QUERY_SAFE, errors="replace"), ""))
 
 
+_USUAL_CHARACTERS: Final = 500
+"""Addresses of at most this length are cached, because each is looked up as a file, as an entry and as a link."""
+_usual_absolute = lru_cache(maxsize=1_024)(_made_absolute)
+
+
 def _authority(scheme: str, netloc: str) -> str | None:
     user, at, place = netloc.rpartition("@")
     host = urlsplit(f"//{place}").hostname
@@ -129,8 +139,15 @@ def _authority(scheme: str, netloc: str) -> str | None:
     return f"{quote(user, safe='%:', errors='replace')}{at}{quote(name, safe='[]:-._~%')}{shown}"
 
 
+_PLAIN_HOST = re.compile(r"https?://([a-z0-9.-]+)/", re.ASCII)
+"""The beginning of most addresses, whose host needs no parser."""
+
+
 def host_of(address: str) -> str:
     """Return the host of an absolute address in lower case; empty if there is no host."""
+    plain = _PLAIN_HOST.match(address)
+    if plain is not None:
+        return plain[1].rstrip(".")
     try:
         return (urlsplit(address).hostname or "").rstrip(".").lower()
     except ValueError:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote
 
 from exporter.html.links import AddressPattern, absolute, meaning
 from exporter.html.tree import Element
@@ -78,8 +78,9 @@ class EntryAddresses:
         url = absolute(address, self._base) if self._entries else None
         if url is None:
             return None
-        plain = urlunsplit(urlsplit(url)._replace(query="", fragment=""))
-        return self._entries.get(meaning(url)) or self._entries.get(meaning(plain))
+        found = self._entries.get(meaning(url))
+        plain, query, _ = url.partition("?")
+        return self._entries.get(meaning(plain)) if query and not found else found
 
 
 def relative_link(page: str, target: str) -> str:

@@ -233,15 +233,24 @@ class BlockWriter:
 
     def write(self, body: Element) -> None:
         """Write everything in the tree, without recursion."""
+        runs, marks = self._runs, self._marks
         todo: list[_Level] = [(iter(body.children), self._flush)]
         while todo:
             children, leave = todo[-1]
             for child in children:
                 if isinstance(child, str):
-                    self._runs.text(child, self._marks[-1])
+                    runs.text(child, marks[-1])
+                    continue
+                if child.tag == "br":
+                    runs.line_break()
                     continue
                 inside = self._enter(child)
-                if inside is not None:
+                if inside is None:
+                    continue
+                if len(child.children) == 1 and isinstance(child.children[0], str):
+                    runs.text(child.children[0], marks[-1])
+                    inside()
+                else:
                     todo.append((iter(child.children), inside))
                     break
             else:
@@ -326,6 +335,8 @@ class BlockWriter:
     def _flush(self) -> None:
         """Write the inline content collected so far as a heading or as paragraphs."""
         runs = self._runs.take()
+        if not runs:
+            return
         if self._heading:
             self._write_heading(runs)
             return

@@ -104,6 +104,8 @@ def escape_text(text: str, before: str, after: str, *, in_brackets: bool = False
         in_brackets: whether it is inside a link's text or an image's description.
     """
     places = [] if in_brackets else enclosed_addresses(text, after)
+    if not places:
+        return _escaped(text, before, after, in_brackets=in_brackets)
     parts: list[str] = []
     done = 0
     for start, end in places:

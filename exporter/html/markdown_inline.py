@@ -47,7 +47,7 @@ class RunKind(Enum):
     RAW = 5
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Mark:
     """A mark that applies to runs: one object for each element, so that two adjacent elements stay separate.
 
@@ -78,7 +78,12 @@ class Runs:
 
     def text(self, text: str, marks: Marks) -> None:
         """Add a text node; white space that contains a line end becomes a line end."""
-        if self._keep_lines and "\n" in text:
+        if not text:
+            return
+        if _SPACES.search(text) is None:
+            self.runs.append((RunKind.TEXT, text, marks))
+            self._spaced = False
+        elif self._keep_lines and "\n" in text:
             first, *lines = text.split("\n")
             self._words(first, marks)
             for line in lines:
@@ -147,6 +152,8 @@ def paragraphs(runs: list[Run]) -> list[list[Run] | int]:
     Returns paragraphs, and between them the number of additional breaks if there are any. A single break at the
     end is invisible and therefore dropped.
     """
+    if len(runs) == 1 and runs[0][0] is not RunKind.BREAK:
+        return [runs]
     found: list[list[Run] | int] = []
     current: list[Run] = []
     breaks = 0
@@ -211,7 +218,10 @@ def render_inline(runs: list[Run], line_break: str = HARD_BREAK, *, one_line: bo
     if one_line:
         runs = [(piece, value.replace("\n", " "), marks) for piece, value, marks in runs]
     line_break = "<br>" if one_line else line_break
-    if all(not marks and piece not in _FINISHED for piece, _, marks in runs):
+    for piece, _, marks in runs:
+        if marks or piece in _FINISHED:
+            break
+    else:
         return _with_safe_end(_plain(runs, line_break, one_line=one_line))
     tokens, spans = _tokens(_with_space_marks(runs))
     _enclose_at_edges(tokens)
@@ -224,6 +234,8 @@ def render_inline(runs: list[Run], line_break: str = HARD_BREAK, *, one_line: bo
 
 def _with_safe_end(text: str) -> str:
     """Write the last break as a tag if only ideographic or similar spaces follow, which some parsers strip."""
+    if not text or not text[-1].isspace():
+        return text
     shown = text.rstrip()
     end = len(shown)
     if end == len(text) or text[end] != "\n" or not shown.endswith("\\"):
@@ -246,22 +258,26 @@ def _break_after(text: str, line_break: str) -> str:
 
 def _plain(runs: list[Run], line_break: str, *, one_line: bool) -> str:
     """Write runs without marks, as most paragraphs are, without the steps below."""
-    segments = "".join("\0" if piece is RunKind.BREAK else value for piece, value, _ in runs).split("\0")
+    segments = "".join(["\0" if piece is RunKind.BREAK else value for piece, value, _ in runs]).split("\0")
     escaped = [escape_text(segment, "", "") for segment in segments]
     if not one_line:
-        escaped = ["\n".join(escape_line_start(line) for line in segment.split("\n")) for segment in escaped]
-    return "".join(f"{line}{_break_after(line, line_break)}" for line in escaped[:-1]) + escaped[-1]
+        escaped = ["\n".join(map(escape_line_start, segment.split("\n"))) for segment in escaped]
+    if len(escaped) == 1:
+        return escaped[0]
+    return "".join([f"{line}{_break_after(line, line_break)}" for line in escaped[:-1]]) + escaped[-1]
 
 
 def _with_space_marks(runs: list[Run]) -> list[Run]:
     """Apply to each space the marks that its neighbours share, so that no mark begins or ends with a space."""
     found: list[Run] = []
-    for number, (piece, value, marks) in enumerate(runs):
+    for number, run in enumerate(runs):
+        piece = run[0]
         if (piece is RunKind.SPACE or piece is RunKind.BREAK) and found and number + 1 < len(runs):
             before, after = found[-1][2], runs[number + 1][2]
-            found.append((piece, value, before[: _shared(before, after)]))
+            # Their own marks are none.
+            found.append((piece, run[1], before[: _shared(before, after)]) if before and after else run)
         else:
-            found.append((piece, value, marks))
+            found.append(run)
     return found
 
 
@@ -281,32 +297,31 @@ def _tokens(runs: list[Run]) -> tuple[list[_Token], list[_Span]]:
     under: list[_Span] = []
     current: Marks = ()
     in_link = False
-    for piece, value, marks in [*runs, _END]:
+    for piece, value, marks in (*runs, _END):
         if marks is not current:
             keep = _shared(current, marks)
             while len(under) > keep:
                 span = under.pop()
                 span.end = len(tokens)
-                tokens.append(_edge(span, opens=False))
+                tokens.append(_Token(None, "", *_EDGES[span.mark.kind][1], span))
             for mark in marks[keep:]:
-                under.append(_Span(mark, len(tokens)))
-                tokens.append(_edge(under[-1], opens=True))
+                span = _Span(mark, len(tokens))
+                under.append(span)
+                tokens.append(_Token(None, "", *_EDGES[mark.kind][0], span, opens=True))
             spans += under[keep:]
             current = marks
-            in_link = any(mark.kind == "link" for mark in marks)
+            in_link = "link" in [mark.kind for mark in marks]
         if value or piece is RunKind.BREAK:
             _append_run(tokens, piece, value, in_link=in_link)
     return tokens, spans
 
 
-def _edge(span: _Span, *, opens: bool) -> _Token:
-    if span.mark.kind == "link":
-        first, last = ("[", "[") if opens else ("]", ")")
-    elif span.mark.kind == "tag":
-        first, last = "<", ">"
-    else:
-        first = last = "*"
-    return _Token(None, "", first, last, span, opens)
+_EDGES: Final = {
+    "link": (("[", "["), ("]", ")")),
+    "tag": (("<", ">"), ("<", ">")),
+    **dict.fromkeys(_DELIMITERS, (("*", "*"), ("*", "*"))),
+}
+"""The outer characters of a mark's opening and of its closing, by the kind of the mark."""
 
 
 def _append_run(tokens: list[_Token], piece: RunKind, value: str, *, in_link: bool) -> None:
@@ -326,12 +341,13 @@ def _append_run(tokens: list[_Token], piece: RunKind, value: str, *, in_link: bo
 
 def _enclose_at_edges(tokens: list[_Token]) -> None:
     """Set the outer characters of texts that begin or end with an address between ``<`` and ``>``."""
-    for token, behind in zip(tokens, [*tokens[1:], None], strict=True):
-        if token.piece is RunKind.TEXT and not token.in_link:
-            for start, end in enclosed_addresses(token.value, behind.first if behind is not None else ""):
-                is_whole = "://" in token.value[start:end]
+    for at, token in enumerate(tokens, 1):
+        value = token.value
+        if token.piece is RunKind.TEXT and ("://" in value or "www." in value) and not token.in_link:
+            for start, end in enclosed_addresses(value, tokens[at].first if at < len(tokens) else ""):
+                is_whole = "://" in value[start:end]
                 token.first = "<" if is_whole and start == 0 else token.first
-                token.last = ">" if is_whole and end == len(token.value) else token.last
+                token.last = ">" if is_whole and end == len(value) else token.last
 
 
 def _choose_delimiters(tokens: list[_Token], spans: list[_Span]) -> None:
@@ -362,17 +378,18 @@ def _write(tokens: list[_Token], line_break: str) -> tuple[str, list[int]]:
     line_starts: list[int] = []
     length = 0
     last = ""
-    for at, token in enumerate(tokens):
-        after = tokens[at + 1].first if at + 1 < len(tokens) else ""
+    for at, token in enumerate(tokens, 1):
         if token.span is not None:
             text = token.span.edge(opens=token.opens)
         elif token.piece is RunKind.TEXT:
+            after = tokens[at].first if at < len(tokens) else ""
             text = escape_text(token.value, last, after, in_brackets=token.in_link)
             if last == "]" and text[0] in "([:":  # after a footnote's mark it would begin a link or a definition
                 text = f"\\{text}"
             if not last or last == "\n":
                 line_starts.append(length)
-            line_starts.extend(length + found.end() for found in _LINE_END_INSIDE.finditer(text))
+            if "\n" in text:
+                line_starts.extend(length + found.end() for found in _LINE_END_INSIDE.finditer(text))
         elif token.piece is RunKind.BREAK:
             text = _break_after(parts[-1] if parts else "", line_break)
         elif token.piece is RunKind.CODE:
@@ -428,7 +445,7 @@ def collect(element: Element, runs: Runs, marks: Marks) -> None:
 def _with_tag(tag: str, marks: Marks) -> Marks:
     """Add a mark, unless it already applies, there are too many, or CommonMark does not know the tag."""
     tag = _SYNONYMS.get(tag, tag)
-    if len(marks) >= _MAX_OPEN_MARKS or (tag not in RUBY and any(mark.tag == tag for mark in marks)):
+    if not tag or len(marks) >= _MAX_OPEN_MARKS or (tag not in RUBY and tag in [mark.tag for mark in marks]):
         return marks
     if tag in _DELIMITED:
         return (*marks, Mark(tag, tag))
@@ -441,7 +458,7 @@ def _line_break(_element: Element, _marks: Marks, runs: Runs) -> None:
 
 def _link(element: Element, marks: Marks, _runs: Runs) -> Marks:
     url = safe_url(element.attributes.get("href", ""))
-    outer = tuple(mark for mark in marks if mark.kind != "link")
+    outer = tuple([mark for mark in marks if mark.kind != "link"]) if marks else marks
     if url is None or len(outer) >= _MAX_OPEN_MARKS:
         return marks
     return (*outer, Mark("link", "a", link_target(url, element.attributes.get("title", ""))))

@@ -6,7 +6,7 @@ Used by the offline site, by HTML books and by ``show --html``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from html import escape
@@ -19,7 +19,7 @@ from markupsafe import Markup
 from exporter.html.embedded import EmbedKind, embeds, parse_body
 from exporter.html.links import absolute
 from exporter.html.page_sanitizer import ID_PREFIX, TAGS, clean, is_inline_picture, is_link
-from exporter.html.text import text_of
+from exporter.html.text import plain_text, text_in, text_of
 from exporter.html.tree import (
     DROPPED,
     LINE_TAGS,
@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 _PLAYERS: Final = tag_set("applet audio embed frame iframe object video")
 _HIDDEN: Final = DROPPED - {"col", "colgroup", "wbr"} | {"math", "svg"}
 _VOID: Final = tag_set("br col hr img wbr")
+_PLAIN_TAGS: Final = {tag: (f"<{tag}>", "" if tag in _VOID else f"</{tag}>") for tag in TAGS}
+"""The opening and closing tag of each element without attributes."""
+_BARE_TAGS: Final = {tag: tags for tag, tags in _PLAIN_TAGS.items() if tag not in {"a", "img"}}
+"""Those that are written like this in any page."""
 _MAX_HIGHLIGHTED_CHARACTERS: Final = 200_000
 """Code in longer bodies is not highlighted."""
 _ICON_PIXELS: Final = 48
@@ -110,46 +114,64 @@ class BodyWriter:
             places: ids that links in other pages lead to.
             colours: whether to highlight code that names its language.
         """
+        return self._shown(source, root, places, colours=colours)[0]
+
+    def html_and_text(self, source: str, root: str, *, colours: bool = False) -> tuple[Markup, str]:
+        """Return a body as :meth:`html` and its text as :func:`~exporter.html.text.plain_text`, parsed once."""
+        html, body = self._shown(source, root, (), colours=colours)
+        return html, plain_text(source) if body is None else text_in(body)
+
+    def _shown(
+        self, source: str, root: str, places: Collection[str], *, colours: bool
+    ) -> tuple[Markup, Element | None]:
+        """Return a body as a page shows it, and its tree if it was parsed."""
         text, _ = visible(source)
         if "<" not in text and "&" not in text:
             escaped = escape(text, quote=False).replace("\r\n", "\n").replace("\n", "<br>\n")
-            return Markup(escaped)  # noqa: S704  its only markup are line ends
+            return Markup(escaped), None  # noqa: S704  its only markup are line ends
         try:
             body = parse_body(text)
         except TooLarge:
             words = too_large_words(len(source), self.language)
-            return Markup('<p>{}</p>\n<div class="as-typed">{}</div>').format(words, text_of(text))
+            return Markup('<p>{}</p>\n<div class="as-typed">{}</div>').format(words, text_of(text)), None
         except TooComplex:
-            return Markup("<pre>{}</pre>").format(text)
+            return Markup("<pre>{}</pre>").format(text), None
         keep_lines = not any(node.tag in LINE_TAGS for node in body.elements())
         valid = valid_html(body, kept=_PLAYERS, dropped=_HIDDEN, places=places)
         colours = colours and len(text) <= _MAX_HIGHLIGHTED_CHARACTERS
         shown = self._written(valid, root, keep_lines=keep_lines, colours=colours)
-        return Markup(clean(shown))  # noqa: S704  cleaned in this line
+        return Markup(clean(shown)), body  # noqa: S704  cleaned in this line
 
     def _written(self, body: Element, root: str, *, keep_lines: bool, colours: bool) -> str:
+        """Return a valid tree as HTML that is not yet sanitized."""
         parts: list[str] = []
-        todo: list[Element | str] = list(reversed(body.children))
-        linked = False
-        while todo:
-            node = todo.pop()
-            if isinstance(node, Markup):
-                parts.append(node)
-                linked = linked and node != "</a>"
-            elif isinstance(node, str):
-                text = escape(node, quote=False)
-                parts.append(text.replace("\r\n", "\n").replace("\n", "<br>\n") if keep_lines else text)
-            elif node.tag in _PLAYERS:
-                parts.append(self._embed(node, root))
+        nodes, closing, linked = iter(body.children), "", False
+        left: list[tuple[Iterator[Element | str], str, bool]] = []
+        while True:
+            for node in nodes:
+                if isinstance(node, str):
+                    text = node.replace("&", "&amp;").replace("<", "&lt;")
+                    parts.append(text.replace("\r\n", "\n").replace("\n", "<br>\n") if keep_lines else text)
+                elif node.tag in _PLAYERS:
+                    parts.append(self._embed(node, root))
+                else:
+                    bare = None if node.attributes else _BARE_TAGS.get(node.tag)
+                    opening, end = bare or self._tags(node, root, linked=linked)
+                    parts.append(opening)
+                    if not node.children:
+                        parts.append(end)
+                        continue
+                    code = _coloured(node) if colours and node.tag == "pre" else None
+                    if code is None:
+                        left.append((nodes, closing, linked))
+                        nodes, closing, linked = iter(node.children), end, linked or end == "</a>"
+                        break
+                    parts += (code, end)
             else:
-                opening, closing = self._tags(node, root, linked=linked)
-                parts.append(opening)
-                linked = linked or closing == "</a>"
-                if closing:
-                    todo.append(Markup(closing))  # noqa: S704  a tag made here
-                code = _coloured(node) if colours and node.tag == "pre" else None
-                todo.extend(reversed(node.children) if code is None else [code])
-        return "".join(parts)
+                parts.append(closing)
+                if not left:
+                    return "".join(parts)
+                nodes, closing, linked = left.pop()
 
     def _tags(self, element: Element, root: str, *, linked: bool) -> tuple[str, str]:
         tag = element.tag
@@ -157,8 +179,6 @@ class BodyWriter:
             return self._picture(element, root, linked=linked), ""
         if tag not in TAGS:
             return "", " " if tag in {"option", "optgroup"} else ""
-        if not element.attributes and tag != "a":
-            return f"<{tag}>", "" if tag in _VOID else f"</{tag}>"
         found = dict(element.attributes)  # the sanitizer drops all that it does not permit
         if tag == "a":
             href = self._link(found.pop("href", ""), root)
@@ -168,7 +188,7 @@ class BodyWriter:
                 found["id"] = found["name"]
             if "href" not in found:
                 tag = "span"
-        return _opening(tag, found), "" if tag in _VOID else f"</{tag}>"
+        return _opening(tag, found), _PLAIN_TAGS[tag][1]
 
     def _picture(self, element: Element, root: str, *, linked: bool) -> str:
         source = picture_source(element)
@@ -256,8 +276,13 @@ def _sides(written: dict[str, str], size: tuple[int, int]) -> dict[str, str]:
 
 
 def _opening(tag: str, attributes: dict[str, str]) -> str:
-    written = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
-    return f"<{tag}{written}>"
+    written = [f' {name}="{_quoted(value)}"' for name, value in attributes.items()]
+    return f"<{tag}{''.join(written)}>"
+
+
+def _quoted(value: str) -> str:
+    """Return the value of an attribute in the least markup that a parser needs; the sanitizer writes it in full."""
+    return value.replace("&", "&amp;").replace('"', "&quot;")
 
 
 def _coloured(pre: Element) -> Markup | None:

@@ -6,6 +6,7 @@ A page's Content-Security-Policy forbids the same again, but this module does no
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 import nh3
@@ -120,7 +121,7 @@ _SCHEME = re.compile(r"(?:https?://[^/\\]|mailto:[^/\\])", re.IGNORECASE)
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
     if name == "style":
-        return _page_style(value)
+        return _usual_style(value) if len(value) <= _USUAL_CHARACTERS else _page_style(value)
     if name in {"href", "cite"}:
         return value if is_link(value) else None
     if name == "src":
@@ -133,6 +134,11 @@ def _page_style(style: str) -> str | None:
     kept = safe_style(style)
     colours = _TEXT_COLOUR.findall(kept or "")
     return f"{kept};--c:{colours[-1]}" if colours and "background" not in (kept or "") else kept
+
+
+_USUAL_CHARACTERS: Final = 200
+"""Styles of at most this length are cached: editors write the same few thousand times."""
+_usual_style = lru_cache(maxsize=2_048)(_page_style)
 
 
 def is_link(url: str) -> bool:

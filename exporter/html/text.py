@@ -45,25 +45,33 @@ def plain_text(source: str) -> str:
 
 def text_in(body: Element) -> str:
     """Return the text of a tree, as :func:`plain_text` does."""
-    lines = (line.strip(" \t\r") for line in "".join(_parts(body)).split("\n"))
+    lines = [line.strip(" \t\r") for line in "".join(_parts(body)).split("\n")]
     return "\n".join(filter(None, lines)).strip()
 
 
-def _parts(body: Element) -> Iterator[str]:
-    todo: list[Element | str] = [body]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, str):
-            yield node
-        elif node.tag == "br":
-            yield "\n"
-        elif node.tag == "img":
-            yield node.attributes.get("alt", "")
-        elif node.tag not in DROPPED:
-            if node.tag in BLOCKS:
-                yield "\n"
-                todo.append("\n")
-            todo.extend(reversed(node.children))
+def _parts(body: Element) -> list[str]:
+    parts: list[str] = []
+    nodes: Iterator[Element | str] = iter((body,))
+    end = ""
+    left: list[tuple[Iterator[Element | str], str]] = []
+    while True:
+        for node in nodes:
+            if isinstance(node, str):
+                parts.append(node)
+            elif node.tag == "br":
+                parts.append("\n")
+            elif node.tag == "img":
+                parts.append(node.attributes.get("alt", ""))
+            elif node.tag not in DROPPED:
+                left.append((nodes, end))
+                nodes, end = iter(node.children), "\n" if node.tag in BLOCKS else ""
+                parts.append(end)
+                break
+        else:
+            parts.append(end)
+            if not left:
+                return parts
+            nodes, end = left.pop()
 
 
 def text_of(source: str) -> str:
@@ -79,7 +87,33 @@ def text_of(source: str) -> str:
     # Joined in chunks, because each small string has an overhead of about fifty bytes.
     while batch := list(islice(pieces, _PARTS_PER_CHUNK)):
         chunks.append("".join(batch))
-    return _LINE_ENDS.sub("\n", "".join(chunks)).strip()
+    return _joined(chunks)
+
+
+def text_start(source: str, characters: int) -> str:
+    """Return the beginning of a body's :func:`text_of` without reading the rest, as a rule.
+
+    Returns:
+        at least the given number of characters, or the whole text if it is shorter.
+    """
+    if "<" not in source:
+        return text_of(source)
+    pieces: list[str] = []
+    length, enough = 0, characters
+    for piece in _text_pieces(source):
+        pieces.append(piece)
+        length += len(piece)
+        if length >= enough:
+            # Later pieces can only change the white space at the end.
+            text = _joined(pieces)
+            if len(text) >= characters:
+                return text
+            enough = length * 2
+    return _joined(pieces)
+
+
+def _joined(pieces: list[str]) -> str:
+    return _LINE_ENDS.sub("\n", "".join(pieces)).strip()
 
 
 def _text_pieces(source: str) -> Iterator[str]:

@@ -12,7 +12,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple, cast
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -89,7 +90,8 @@ _NEVER_DEEP = tag_set(
 
 def too_complex(source: str) -> bool:
     """Return whether parsing would need more time or memory than any readable body."""
-    if len(source) > _MAX_SEPARATORS and any(
+    # A tag is within one part: most bodies have none so long.
+    if any(len(part) > _MAX_SEPARATORS for part in source.split(">")) and any(
         len(found[3]) > _MAX_SEPARATORS and len(_SEPARATOR.findall(found[3])) > _MAX_SEPARATORS
         for found in _TAG.finditer(source)
     ):
@@ -242,25 +244,59 @@ def parse(html: str) -> Element:
         text = visible(html)[0].replace("\r\n", "\n").replace("\r", "\n")
         body.children += [text] if text else []
         return body
+    document = document_of(html)
+    todo: list[tuple[LexborNode | None, list[Element | str]]] = [(document.root, body.children)]
+    while todo:
+        node, into = todo.pop()
+        while node is not None:
+            text_content = node.text_content
+            if text_content is not None:
+                into.append(text_content)
+            else:
+                tag = node.tag or ""
+                if tag[:1] not in {"-", "!"} and not (tag == "noscript" and _is_second_picture(node, into)):
+                    element = Element(tag, _attributes(node), [])
+                    into.append(element)
+                    child = node.first_child
+                    if child is not None:
+                        todo.append((child, element.children))
+            node = node.next
+    return body
+
+
+def document_of(html: str) -> LexborHTMLParser:
+    """Return the parser's own tree of a fragment, for callers that need only some of its elements.
+
+    Callers share the trees of the last few bodies and must not change them: a body is usually read more than once.
+
+    Raises:
+        TooLarge, TooComplex: see :func:`parse`.
+    """
+    is_small = len(html) <= _SHARED_CHARACTERS and html.count("<") <= _SHARED_TAGS
+    return _recent_document(html) if is_small else _new_document(html)
+
+
+def _new_document(html: str) -> LexborHTMLParser:
     if too_large(html):
         raise TooLarge(message("this body is too large to be shown with its markup"))
     source, _ = visible(html)
     if too_complex(source):
         raise TooComplex(message("the tags of this body are nested or crossed beyond what a page can show"))
-    document = LexborHTMLParser(source, is_fragment=True)
-    todo: list[tuple[LexborNode | None, list[Element | str]]] = [(document.root, body.children)]
-    while todo:
-        node, into = todo.pop()
-        while node is not None:
-            tag = node.tag or ""
-            if tag == "-text":
-                into.append(node.text_content or "")
-            elif tag[:1] not in {"-", "!"} and not (tag == "noscript" and _is_second_picture(node, into)):
-                element = Element(tag, {name: value or "" for name, value in node.attributes.items()}, [])
-                into.append(element)
-                todo.append((node.first_child, element.children))
-            node = node.next
-    return body
+    return LexborHTMLParser(source, is_fragment=True)
+
+
+_SHARED_CHARACTERS: Final = 50_000
+_SHARED_TAGS: Final = 300
+"""Larger bodies are parsed each time, so that the shared trees stay small: few tags can open few elements again."""
+_recent_document: Final = lru_cache(maxsize=4)(_new_document)
+
+
+def _attributes(node: LexborNode) -> dict[str, str]:
+    """Return the attributes of an element; one without a value is empty."""
+    found = node.attributes
+    if None in found.values():
+        return {name: value or "" for name, value in found.items()}
+    return cast("dict[str, str]", found)
 
 
 def _is_second_picture(noscript: LexborNode, before: list[Element | str]) -> bool:

@@ -9,11 +9,12 @@ Rules: HTML Standard, sections 3.2.5 (content models), 4.3 to 4.5 (elements) and
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from typing import Final, NamedTuple
+from collections.abc import Collection, Iterator
+from itertools import takewhile
+from typing import Final
 from urllib.parse import unquote
 
-from exporter.html.tree import Element, holders, tag_set
+from exporter.html.tree import Element, tag_set
 
 MAX_DEPTH: Final = 200
 """Deeper elements lose their tags and keep their texts; Firefox displays up to 513 levels."""
@@ -40,13 +41,17 @@ _CHILDREN: Final = {
 }  # fmt: skip
 _BELONGING: Final = frozenset().union(*_CHILDREN.values())
 _LIST_PARENTS: Final = tag_set("ul ol")
-_TEXTLESS: Final = tag_set("table tbody tfoot thead tr colgroup")
+_SPACED: Final = _LIST_PARENTS | tag_set("table tbody tfoot thead tr colgroup")
+"""Elements that may contain white space, but no other text."""
 _VALUES: Final = {
-    "colspan": r"[1-9][0-9]{0,2}", "rowspan": r"[1-9][0-9]{0,3}", "span": r"[1-9][0-9]{0,2}",
-    "scope": r"row|col|rowgroup|colgroup", "start": r"-?[0-9]{1,9}", "value": r"-?[0-9]{1,9}", "type": r"[1aAiI]",
-    "dir": r"ltr|rtl|auto", "lang": r"[A-Za-z]{2,3}(?:-[A-Za-z]{4})?(?:-[A-Za-z]{2})?", "id": r"[^\s\"'<>&]{1,64}",
-    "datetime": r"[0-9]{4}-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|1[0-9]|2[0-8]))?",
-    **dict.fromkeys(("height", "width"), r"[0-9]{1,5}"),
+    name: re.compile(pattern)
+    for name, pattern in {
+        "colspan": r"[1-9][0-9]{0,2}", "rowspan": r"[1-9][0-9]{0,3}", "span": r"[1-9][0-9]{0,2}",
+        "scope": r"row|col|rowgroup|colgroup", "start": r"-?[0-9]{1,9}", "value": r"-?[0-9]{1,9}", "type": r"[1aAiI]",
+        "dir": r"ltr|rtl|auto", "lang": r"[A-Za-z]{2,3}(?:-[A-Za-z]{4})?(?:-[A-Za-z]{2})?", "id": r"[^\s\"'<>&]{1,64}",
+        "datetime": r"[0-9]{4}-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|1[0-9]|2[0-8]))?",
+        **dict.fromkeys(("height", "width"), r"[0-9]{1,5}"),
+    }.items()
 }  # fmt: skip
 _OWN: Final = {
     "*": tag_set("dir id lang style title"), "a": tag_set("href name"), "col": tag_set("span"),
@@ -56,6 +61,8 @@ _OWN: Final = {
     "img": tag_set("alt data-original data-src height src width"),
     **dict.fromkeys(("code", "pre"), tag_set("class data-lang data-language")),
 }  # fmt: skip
+_NAMES: Final = {tag: names | _OWN["*"] for tag, names in _OWN.items()}
+"""The attributes that a tag keeps; those of ``*`` for any other tag."""
 _CELLS: Final = tag_set("td th")
 _LINED: Final = tag_set("col colgroup tbody td tfoot th thead tr")
 _SIZED: Final = tag_set("col colgroup hr pre table td th tr")
@@ -74,16 +81,9 @@ _LOOKS: Final = {
     "strong": "font-weight:bold",
     "u": "text-decoration:underline",
 }
+_LOOKED_AT: Final = tag_set("align bgcolor border color height hspace nowrap size type valign vspace width")
+"""Attributes other than ``style`` that can change the look."""
 _SEEN: Final = tag_set("img input audio embed iframe object video")
-
-
-class _Context(NamedTuple):
-    """A node's place: its parent in the page, whether only text is permitted, whether in a link, and the depth."""
-
-    parent: Element
-    line: bool
-    linked: bool
-    depth: int
 
 
 def valid_html(
@@ -102,70 +102,73 @@ def valid_html(
 
 class _Rewriter:
     def __init__(self, body: Element, kept: frozenset[str], dropped: frozenset[str], places: Collection[str]) -> None:
-        self._ids = _targets(body) | set(places)
+        self._ids, self._blocky = _survey(body)
+        self._ids.update(places)
         self._levels: list[int] = []
-        self._blocky = holders(body, lambda node: _RENAMED.get(node.tag, node.tag) in _BLOCKS)
-        self.tree = Element("body", {}, [])
-        todo: list[tuple[Element | str, _Context]] = []
-        self._below(todo, body, _Context(self.tree, line=False, linked=False, depth=0))
-        while todo:
-            node, context = todo.pop()
-            if isinstance(node, str):
-                self._text(node, context)
-            elif node.tag in kept:
-                _siblings(context).append(node)
-            elif node.tag not in dropped:
-                self._element(todo, node, context)
+        self.tree = parent = Element("body", {}, [])
+        nodes = iter(body.children)
+        # Whether only text is permitted here, whether this is in a link, and how deep it is in the page.
+        line = linked = False
+        depth = 0
+        left: list[tuple[Iterator[Element | str], Element, bool, bool, int]] = []
+        while True:
+            for node in nodes:
+                if isinstance(node, str):
+                    (parent.children if parent.tag in _SPACED and not node.strip() else _siblings(parent)).append(node)
+                elif node.tag in kept:
+                    _siblings(parent).append(node)
+                elif node.tag not in dropped:
+                    tag = self._tag(node, parent, line=line, linked=linked)
+                    shown = (
+                        parent if tag is None or depth >= MAX_DEPTH else self._shown(node, tag, parent, linked=linked)
+                    )
+                    if node.children:
+                        left.append((nodes, parent, line, linked, depth))
+                        nodes = iter(node.children)
+                        if shown is not parent:
+                            parent = shown
+                            line = line or tag in _LINES or (tag not in _BLOCKS and tag not in _ANYWHERE)
+                            linked = linked or (tag == "a" and "href" in shown.attributes)
+                            depth += 1
+                        break
+            else:
+                if not left:
+                    return
+                nodes, parent, line, linked, depth = left.pop()
 
-    def _below(self, todo: list[tuple[Element | str, _Context]], element: Element, context: _Context) -> None:
-        todo.extend((child, context) for child in reversed(element.children))
-
-    def _text(self, text: str, context: _Context) -> None:
-        if not text.strip() and context.parent.tag in _TEXTLESS | _LIST_PARENTS:
-            context.parent.children.append(text)
-        else:
-            _siblings(context).append(text)
-
-    def _element(self, todo: list[tuple[Element | str, _Context]], node: Element, context: _Context) -> None:
-        tag = self._tag(node, context)
-        if tag is None or context.depth >= MAX_DEPTH:
-            self._below(todo, node, context)
-            return
+    def _shown(self, node: Element, tag: str, parent: Element, *, linked: bool) -> Element:
+        """Return the element that shows a node, without children, appended to its parent in the page."""
         shown = Element(tag, _attributes(node, tag, self._ids), [])
-        (context.parent.children if tag in _CHILDREN.get(context.parent.tag, ()) else _siblings(context)).append(shown)
-        if tag == "img" and context.linked and not shown.attributes.get("alt", "").strip():
-            shown.attributes["alt"] = picture_name(node)
-        if tag == "th":
-            shown.attributes.setdefault("scope", "row" if _is_first(shown, context.parent) else "col")
-        if tag == "details" and not _first_is(node, "summary"):
+        (parent.children if tag in _CHILDREN.get(parent.tag, ()) else _siblings(parent)).append(shown)
+        if tag == "img":
+            if linked and not shown.attributes.get("alt", "").strip():
+                shown.attributes["alt"] = picture_name(node)
+        elif tag == "th":
+            shown.attributes.setdefault("scope", "row" if _is_first(shown, parent) else "col")
+        elif tag == "details" and not _first_is(node, "summary"):
             shown.children.append(Element("summary", {}, ["…"]))
-        line = context.line or tag in _LINES or (tag not in _BLOCKS and tag not in _ANYWHERE)
-        linked = context.linked or (tag == "a" and "href" in shown.attributes)
-        self._below(todo, node, _Context(shown, line, linked, context.depth + 1))
+        return shown
 
-    def _tag(self, node: Element, context: _Context) -> str | None:
+    def _tag(self, node: Element, parent: Element, *, line: bool, linked: bool) -> str | None:
         """Return the tag of an element in the page; ``None`` if only its content is kept."""
         tag = _RENAMED.get(node.tag, node.tag)
-        parent = context.parent
         if tag in _BELONGING:
-            if tag in _CHILDREN.get(parent.tag, ()) and _in_order(tag, parent):
-                return tag
-            return None if tag in {"col", "colgroup", "rp"} else ("span" if context.line or tag == "rt" else "div")
+            return _belonging(tag, parent, line=line)
         if tag == "a":
-            return None if context.linked or _is_empty_link(node) else tag
+            return None if linked or _is_empty_link(node) else tag
         if tag == "rtc":
             return None
-        if tag == "dl" and not _paired(node):
-            tag = "div"
         if tag in _HEADINGS:
             tag = self._heading(node)
-        if context.line:
+        elif tag == "dl" and not _paired(node):
+            tag = "div"
+        if line:
             return "span" if tag in _BLOCKS and tag != "hr" else ("br" if tag == "hr" else tag)
         if tag == "time" and "datetime" not in _attributes(node, tag, self._ids):
             tag = "span"
         if id(node) in self._blocky and (tag == "p" or (tag not in _BLOCKS and tag not in _ANYWHERE)):
             return "div"
-        return "span" if tag == "details" and context.linked else tag
+        return "span" if tag == "details" and linked else tag
 
     def _heading(self, node: Element) -> str:
         """Return a heading's tag below the page's own without skipping a level."""
@@ -178,15 +181,22 @@ class _Rewriter:
         return f"h{min(len(self._levels) + 1, 6)}"
 
 
+def _belonging(tag: str, parent: Element, *, line: bool) -> str | None:
+    """Return the tag of a part of a list, a table and so on, which is a plain block or span outside of these."""
+    if tag in _CHILDREN.get(parent.tag, ()) and _in_order(tag, parent):
+        return tag
+    return None if tag in {"col", "colgroup", "rp"} else ("span" if line or tag == "rt" else "div")
+
+
 def _attributes(node: Element, tag: str, ids: set[str]) -> dict[str, str]:
     """Return the attributes that an element keeps as ``tag``; a used id is removed from ``ids``, the link targets."""
     if not node.attributes and node.tag == tag:
         return {}
-    names = _OWN["*"] | _OWN.get(tag, frozenset())
+    names = _NAMES.get(tag, _OWN["*"])
     found = {
         name: value
         for name, value in node.attributes.items()
-        if name in names and (name not in _VALUES or re.fullmatch(_VALUES[name], value.strip()))
+        if name in names and (name not in _VALUES or _VALUES[name].fullmatch(value.strip()))
     }
     style = looks(node.tag, node.attributes, shown_as=tag)
     if tag == "span" and _RENAMED.get(node.tag, node.tag) in _BLOCKS:
@@ -202,9 +212,8 @@ def _attributes(node: Element, tag: str, ids: set[str]) -> dict[str, str]:
     return found
 
 
-def _siblings(context: _Context) -> list[Element | str]:
+def _siblings(parent: Element) -> list[Element | str]:
     """Return the list for a node; a list element gets a new item for content that is not an item."""
-    parent = context.parent
     if parent.tag not in _LIST_PARENTS:
         return parent.children
     made = Element("li", {}, [])
@@ -212,10 +221,37 @@ def _siblings(context: _Context) -> list[Element | str]:
     return made.children
 
 
-def _targets(body: Element) -> set[str]:
-    """Return the ids that the body's links lead to; other ids have no use, and each may occur only once."""
-    links = (node.attributes.get("href", "") for node in body.elements() if node.tag == "a")
-    return {link.strip()[1:] for link in links if link.strip().startswith("#")}
+def _survey(body: Element) -> tuple[set[str], set[int]]:
+    """Return the ids that the body's links lead to, and the ``id()`` of each element with a block below it.
+
+    Other ids have no use, and each may occur only once.
+    """
+    targets: set[str] = set()
+    blocky: set[int] = set()
+    nodes, around = iter(body.children), body
+    left: list[Iterator[Element | str]] = []
+    above: list[Element] = []
+    while True:
+        for node in nodes:
+            if isinstance(node, str):
+                continue
+            tag = node.tag
+            if tag == "a":
+                link = node.attributes.get("href", "").strip()
+                if link.startswith("#"):
+                    targets.add(link[1:])
+            elif id(around) not in blocky and _RENAMED.get(tag, tag) in _BLOCKS:
+                # If one is known, then so are all around it.
+                blocky.update(map(id, takewhile(lambda each: id(each) not in blocky, (around, *reversed(above)))))
+            if node.children:
+                left.append(nodes)
+                above.append(around)
+                nodes, around = iter(node.children), node
+                break
+        else:
+            if not left:
+                return targets, blocky
+            nodes, around = left.pop(), above.pop()
 
 
 def _in_order(tag: str, parent: Element) -> bool:
@@ -276,8 +312,11 @@ def looks(tag: str, attributes: dict[str, str], *, shown_as: str) -> str:
     """
     if not attributes:
         return _LOOKS[tag] if tag in _LOOKS and tag != shown_as else ""
-    value = {name: text.strip().lower() for name, text in attributes.items()}
+    own = attributes.get("style", "")
     found = [_LOOKS[tag]] if tag in _LOOKS and tag != shown_as else []
+    if _LOOKED_AT.isdisjoint(attributes):
+        return ";".join([*found, own] if own else found)
+    value = {name: text.strip().lower() for name, text in attributes.items()}
     found += _aligned(tag, value.get("align", ""))
     if tag in _LINED and value.get("valign") in {"top", "middle", "bottom", "baseline"}:
         found.append(f"vertical-align:{value['valign']}")
@@ -295,7 +334,6 @@ def looks(tag: str, attributes: dict[str, str], *, shown_as: str) -> str:
         found += _spaced(value)
     if tag in {"ul", "li"} and value.get("type") in {"disc", "circle", "square"}:
         found.append(f"list-style-type:{value['type']}")
-    own = attributes.get("style", "")
     return ";".join([*found, own] if own else found)
 
 

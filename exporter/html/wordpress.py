@@ -24,6 +24,12 @@ _PIECE = re.compile(
     r"|[^\s>\"'][^\s>]*+)?+)?+)*+(?:>|\Z))",
     re.DOTALL | re.IGNORECASE,
 )
+_PLAIN = re.compile(
+    r"(?:[^-&\"'`.(W\[x:;8<]*+<(?!(?:script|style|textarea|xmp)[\s/>])/?[a-zA-Z][a-zA-Z0-9]*+"
+    r"(?:\s++[a-zA-Z-]++=(?:\"[^\"<>\[]*+\"|'[^'<>\[]*+'))*+\s*+/?>)++",
+    re.IGNORECASE,
+)
+"""Tags, and texts up to the next tag, that stay unchanged: they have none of the characters below."""
 _COMMAND = re.compile(r"<!--(?=\s*(?:more\b|nextpage|noteaser|/?wp:))", re.IGNORECASE)
 """The beginning of a comment that WordPress interprets."""
 
@@ -36,7 +42,8 @@ _SMILEYS: Final = re.split(
 _AFTER_SPACE: Final = r"(?:(?<![^\s\xa0])|(?<=&nbsp;))"
 _BEFORE_SPACE: Final = r"(?=[\s\xa0]|&nbsp;|\Z)"
 _TURNED = re.compile(
-    "|".join(
+    "(?=[-\"'`.(W[x:;8])(?:"  # most characters fail at this one, and need no other test
+    + "|".join(
         [
             "[\"']",
             r"`(?=`)|\.(?=\.\.)|-(?=-)|\((?=tm\))|W(?=ordpress)|\[(?=/?[a-zA-Z_])",
@@ -45,6 +52,7 @@ _TURNED = re.compile(
             rf"{_AFTER_SPACE}[:;8](?=(?:{'|'.join(re.escape(each[1:]) for each in _SMILEYS)}){_BEFORE_SPACE})",
         ]
     )
+    + ")"
 )
 _LONE_ADDRESS = re.compile(r"^([^\S\n]{0,50}https?):(?=//[^\s<>\"]+[^\S\n]{0,50}$)", re.IGNORECASE | re.MULTILINE)
 _ODD_REFERENCE = re.compile(r"&(?!(?:#[0-9]+|#x[a-f0-9]+|[a-z1-4]{1,8});)#?[0-9a-zA-Z]+;?", re.IGNORECASE)
@@ -76,7 +84,14 @@ def kept(html: str) -> Kept:
     """Return HTML for a block that shows the same after WordPress' filters."""
     parts: list[str] = []
     commands = done = 0
-    for found in _PIECE.finditer(html):
+    while True:
+        plain = _PLAIN.match(html, done)
+        if plain is not None:
+            parts.append(plain[0])
+            done = plain.end()
+        found = _PIECE.search(html, done)
+        if found is None:
+            break
         parts.append(_kept_text(html[done : found.start()]))
         done = found.end()
         piece, obeyed = found[0], 0
@@ -121,8 +136,10 @@ def without_pings(html: str) -> str:
 def _kept_text(text: str) -> str:
     if not _SUSPICIOUS.search(text):
         return text
-    plain = _ODD_REFERENCE.sub(lambda found: escape(unescape(found[0]), quote=False), text)
-    return _LONE_ADDRESS.sub(r"\1&#58;", _TURNED.sub(_reference, plain))
+    if "&" in text:
+        text = _ODD_REFERENCE.sub(lambda found: escape(unescape(found[0]), quote=False), text)
+    text = _TURNED.sub(_reference, text)
+    return _LONE_ADDRESS.sub(r"\1&#58;", text) if "//" in text else text
 
 
 def _reference(found: re.Match[str]) -> str:

@@ -25,7 +25,6 @@ from exporter.export.posts import Newest, Posts
 from exporter.export.report import Report
 from exporter.export.targets import TARGETS
 from exporter.html.text import collapse
-from exporter.library.views import SITE, captured_pages, site_options
 from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
@@ -360,6 +359,7 @@ def copy_site(
     Raises:
         UsageError: the folder cannot be written, or nothing declares which entries are public.
     """
+    from exporter.library.views import SITE, captured_pages, site_options  # noqa: PLC0415
     from exporter.site.captured import CapturedPages  # noqa: PLC0415
     from exporter.site.history import ArchiveHistory  # noqa: PLC0415 - exports need no site
     from exporter.site.thumbnails import Thumbnails  # noqa: PLC0415

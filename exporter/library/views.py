@@ -23,8 +23,8 @@ from exporter.archive.latest import (
     LatestCheck,
     LatestView,
     check_latest,
+    file_notes,
     is_current,
-    read_index,
     read_record,
     refresh_root_files,
     write_latest,
@@ -49,6 +49,7 @@ from exporter.worker import Worker, WorkerFailed, processors
 if TYPE_CHECKING:
     from exporter.archive.latest_segments import Segments
     from exporter.archive.state import State
+    from exporter.archive.view_index import FileNotes
     from exporter.export.interface import RemotePage, ViewFile
     from exporter.site.captured import CapturedPages
 
@@ -235,14 +236,19 @@ def _made(
     """Return a function that yields a view's files, with help for those that ``latest/`` does not have yet."""
 
     def files(state: State) -> Iterator[DerivedFile]:
-        @cache
-        def noted() -> set[int]:
-            index = () if force else read_index(layout)
-            return {hash((entry.path, entry.fingerprint)) for entry in index if entry.view == view.name}
+        with contextlib.ExitStack() as opened:
 
-        for file in with_help(view.files(state), lambda file: hash((file.path, file.fingerprint.hex())) in noted()):
-            check()
-            yield file
+            @cache
+            def notes() -> FileNotes:
+                return opened.enter_context(file_notes(layout))
+
+            def is_there(file: DerivedFile) -> bool:
+                before = None if force else notes().find(view.name, file.path)
+                return before is not None and before.fingerprint == file.fingerprint.hex()
+
+            for file in with_help(view.files(state), is_there):
+                check()
+                yield file
 
     return files
 

@@ -425,7 +425,7 @@ def _written(path: Path, content: Iterable[bytes]) -> IndexFile:
 def _content(documents: VersionDocuments, known: IndexFile | None) -> Iterator[bytes]:
     """Yield the lines of an index. Those of unchanged records come from the ``known`` index."""
     state = documents.state
-    ids = {kind: state.ids(kind) for kind in FIELDS}
+    ids: dict[Kind, Sequence[str]] = {kind: state.ids(kind) for kind in FIELDS}
     unread = [record_id for record_id in state.ids(Kind.ENTRY_LIST) if record_id not in state.kinds[Kind.ENTRIES]]
     ids[Kind.ENTRIES] = list(heapq.merge(ids[Kind.ENTRIES], unread, key=sort_key))
     yield index_head(documents.edition, documents.content, sum(map(len, ids.values())))

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import html
 import re
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from sys import intern
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from exporter.export.comment_index import UNDATED, CommentTable
+from exporter.archive.state import IdRows, key_of_id
+from exporter.export.comment_index import CommentTable
 from exporter.html.links import AddressPattern, absolute, host_of
 from exporter.html.local_links import EntryAddresses
 from exporter.html.page_body import DrawnPicture
-from exporter.html.text import text_of
+from exporter.html.text import text_start
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind, sort_key
 from exporter.model.labels import is_labelled, is_marked, path_of
-from exporter.model.records import Audience, Comment, Post, PostKind, Raw
+from exporter.model.records import Audience, Comment, Post, Raw
 from exporter.service.interface import Records
 from exporter.site.captured import CapturedPage, CapturedPages
-from exporter.site.facts import CommentFacts, EntryFacts, ItemFacts, Labels, marks_of
+from exporter.site.facts import MAX_SIMILAR, CommentFacts, EntryFacts, ItemFacts, Known, Labels, marks_of
+from exporter.site.post_list import PostList, PostsById, PostSummary, RowFile
 from exporter.text import visible
 
 if TYPE_CHECKING:
@@ -40,7 +44,7 @@ _PICTURE_TAG = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
 
 def beginning_of(body: str) -> str:
     """Return the beginning of a body without its pictures; it ends in ``…`` if the body continues."""
-    text = text_of(_PICTURE_TAG.sub("", body[:_READ_CHARACTERS]))
+    text = text_start(_PICTURE_TAG.sub("", body[:_READ_CHARACTERS]), _BEGINNING_CHARACTERS * 2 + 1)
     text = " ".join(visible(text[: _BEGINNING_CHARACTERS * 2 + 1])[0].split())
     return text if len(text) <= _BEGINNING_CHARACTERS else text[:_BEGINNING_CHARACTERS].rstrip() + "…"
 
@@ -54,6 +58,7 @@ _NO_CATEGORY: Final = (("",),)
 _TAGS = re.compile(r"<[^<>]*>|&[a-zA-Z#0-9]+;")
 _ANCHOR = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff\"'<>&#%?\u200e\u200f\u202a-\u202e\u2066-\u2069]{1,200}")
 _PLAIN_ID = re.compile(r"[0-9]{1,40}")
+L = TypeVar("L", str, tuple[str, ...])
 _LINK: Final = re.compile(r"href\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
 
 
@@ -64,59 +69,6 @@ class ShownFacts(NamedTuple):
     title: str
     private: bool
     access: str
-
-
-class PostSummary(NamedTuple):
-    """The facts about an entry held in memory.
-
-    Attributes:
-        id: its id.
-        page: the path of its page in the site.
-        date: when it was written; ``None`` if undated.
-        title: the part shown in lists; may be empty.
-        category: the category's name from its list item; may be empty.
-        private: whether it is marked as private.
-        access: its publication code if it is unusual, else empty; an audience's name if its service states these.
-        identity: changes with the entry, its list item and its comments.
-        listed: changes with the facts that lists show.
-        length: the characters of its texts, without tags and spaces.
-        comments: the number of its comments.
-        gone_in: the version that found it gone; ``None`` if it still exists.
-        gone_at: the time of that version.
-        labels: its categories, tags and so on; ``None`` if its service states only one category.
-    """
-
-    id: str
-    page: str
-    date: datetime | None
-    title: str
-    category: str
-    private: bool
-    access: str
-    identity: bytes
-    listed: bytes
-    length: int
-    comments: int = 0
-    gone_in: int | None = None
-    gone_at: str = ""
-    labels: Labels | None = None
-
-    @property
-    def is_page(self) -> bool:
-        """Whether it is a page, which lists show apart from posts."""
-        return self.labels is not None and self.labels.kind == PostKind.PAGE
-
-    @property
-    def category_paths(self) -> tuple[tuple[str, ...], ...]:
-        """The paths of its categories, or of no category."""
-        if self.labels is not None and self.labels.categories:
-            return self.labels.categories
-        return ((self.category,),)
-
-    @property
-    def year(self) -> str:
-        """The year it belongs to, or :data:`UNDATED`."""
-        return UNDATED if self.date is None else f"{self.date.year:04d}"
 
 
 class StoredPicture(NamedTuple):
@@ -186,7 +138,7 @@ class StoredPictures:
 
 
 class Catalogue:
-    """All entries in a state by date; each takes some hundred bytes.
+    """All entries in a state by date, as rows in a temporary file.
 
     Args:
         records: the state.
@@ -204,7 +156,8 @@ class Catalogue:
         dated: those that are posts; the rest are pages.
         labelled: whether an entry has labels, such as tags.
         by_id: the same by id.
-        places: the index in ``posts`` of each id.
+        by_year: returns the posts by year, the newest first; the undated come last.
+        by_category: returns the entries by the path of their category, the fullest category and the newest entry first.
         mentions: the entries whose texts link to an entry, by its id, the oldest first.
         alike: for each entry id, the most similar entries, the closest first.
         orphans: the ids of comments whose entry is missing.
@@ -231,69 +184,58 @@ class Catalogue:
         self._base = base
         self._addresses = EntryAddresses((), (), base)
         self._links: dict[Kind, dict[str, list[str]]] = {Kind.ENTRIES: {}, Kind.COMMENTS: {}}
-        self._beginnings: dict[str, str] = {}
+        self._beginnings = RowFile()
+        self._beginning_of = IdRows()
         self._gone = {} if history is None else history.gone_entries()
-        categories = {entry_id: found.category for entry_id, found in facts.of(Kind.ENTRY_LIST, self._item_facts)}
+        self._categories = _Categories(facts.of(Kind.ENTRY_LIST, self._item_facts))
         for comment_id, comment in facts.of(Kind.COMMENTS, self._comment_facts):
             self.comment_table.add(comment.entry_id, comment_id, comment.day, comment.minute)
             self._keep_links(Kind.COMMENTS, comment_id, comment.links)
-        posts, marks = [], []
+        marks: list[tuple[str, str, str]] = []
         gone_facts = ((entry_id, self._entry_facts(gone.load())) for entry_id, gone in self._gone.items())
-        for entry_id, found in chain(facts.of(Kind.ENTRIES, self._entry_facts), gone_facts):
-            posts.append(self._summary(entry_id, found, categories))
-            marks.append((entry_id, found.marks, posts[-1].category))
-            if found.beginning is not None and entry_id not in self._gone:
-                self._beginnings[entry_id] = found.beginning
+        self.by_id = PostsById(self._summaries(chain(facts.of(Kind.ENTRIES, self._entry_facts), gone_facts), marks))
         marks.sort(key=lambda each: sort_key(each[0]))
-        self.alike = {entry_id: known.alike for entry_id, known in facts.related(marks).items() if known.alike}
-        posts.sort(key=lambda post: (_moment(post.date), sort_key(post.id)))
-        self.posts: list[PostSummary] = posts
-        self.labelled = any(post.labels is not None for post in posts)
-        self.dated = [post for post in posts if not post.is_page] if self.labelled else posts
-        self.by_id = {post.id: post for post in posts}
-        self.places = {post.id: at for at, post in enumerate(posts)}
+        self.posts = self.by_id.by_date()
+        self.alike = Alike(self.by_id, facts.related(marks))
+        del marks
+        self.labelled = any(post.labels is not None for post in self.posts)
+        self.dated = self.posts
+        if self.labelled:
+            self.dated = self.by_id.at(place for place, post in enumerate(self.posts) if not post.is_page)
         self.mentions = self._mentions()
         ownerless = [entry_id for entry_id in self.comment_table.entries() if entry_id not in self.by_id]
         self.orphans = sorted(
             (comment_id for entry_id in ownerless for comment_id in self.comment_table.of(entry_id)), key=sort_key
         )
         self.unread = [item_id for item_id in records.ids(Kind.ENTRY_LIST) if item_id not in self.by_id]
+        self.by_year = cache(self._by_year)
+        self.by_category = cache(self._by_category)
 
-    def by_year(self) -> dict[str, list[PostSummary]]:
+    def _by_year(self) -> dict[str, PostList]:
         """Return the posts by year, the newest first; the undated come last."""
-        years: defaultdict[str, list[PostSummary]] = defaultdict(list)
-        for post in reversed(self.dated):
-            years[post.year].append(post)
-        return dict(years)
+        return self.dated.grouped(lambda post: (post.year,))
 
     def pages(self) -> list[PostSummary]:
         """Return the pages by title."""
         found = [post for post in self.posts if post.is_page] if self.labelled else []
         return sorted(found, key=lambda post: (post.title, sort_key(post.id)))
 
-    def by_category(self) -> dict[tuple[str, ...], list[PostSummary]]:
+    def _by_category(self) -> dict[tuple[str, ...], PostList]:
         """Return the entries by the path of their category, the fullest category first, the newest entry first."""
-        found: defaultdict[tuple[str, ...], list[PostSummary]] = defaultdict(list)
-        for post in reversed(self.posts):
-            if post.category_paths != _NO_CATEGORY or not post.is_page:
-                for path in dict.fromkeys(post.category_paths):
-                    found[path].append(post)
-        return dict(sorted(found.items(), key=lambda each: (-len(each[1]), each[0])))
+        return _fullest_first(self.posts.grouped(_paths))
 
-    def by_tag(self) -> dict[str, list[PostSummary]]:
+    def by_tag(self) -> dict[str, PostList]:
         """Return the entries by tag, the most used tag first, the newest entry first."""
         return self._by_label(lambda labels: dict.fromkeys(labels.tags))
 
-    def by_author(self) -> dict[str, list[PostSummary]]:
+    def by_author(self) -> dict[str, PostList]:
         """Return the entries by their writer, in the same order."""
         return self._by_label(lambda labels: filter(None, [labels.author]))
 
-    def _by_label(self, names: Callable[[Labels], Iterable[str]]) -> dict[str, list[PostSummary]]:
-        found: defaultdict[str, list[PostSummary]] = defaultdict(list)
-        for post in reversed(self.posts) if self.labelled else ():
-            for name in names(post.labels) if post.labels is not None else ():
-                found[name].append(post)
-        return dict(sorted(found.items(), key=lambda each: (-len(each[1]), each[0])))
+    def _by_label(self, names: Callable[[Labels], Iterable[str]]) -> dict[str, PostList]:
+        if not self.labelled:
+            return {}
+        return _fullest_first(self.posts.grouped(lambda post: () if post.labels is None else names(post.labels)))
 
     def entry(self, post: PostSummary) -> Post:
         """Read a whole entry; if it is gone, its last state."""
@@ -301,9 +243,9 @@ class Catalogue:
         return self.service.post(self.records.load(Kind.ENTRIES, post.id) or {} if gone is None else gone.load())
 
     def beginning(self, post: PostSummary) -> str:
-        """Return the beginning of an entry; for an entry just read for its facts it is cached once."""
-        known = self._beginnings.pop(post.id, None)
-        return _beginning(self.entry(post)) if known is None else known
+        """Return the beginning of an entry; for an entry just read for its facts it is known."""
+        row = self._beginning_of.find(key_of_id(post.id))
+        return _beginning(self.entry(post)) if row is None else self._beginnings[row].decode("utf-8", "surrogatepass")
 
     def comment_ids(self, post: PostSummary) -> list[str]:
         """Return the ids of an entry's comments in order."""
@@ -356,14 +298,14 @@ class Catalogue:
             digest.update(self.records.identity(kind, record_id) or _NO_IDENTITY)
         return digest.digest()
 
-    def _mentions(self) -> Mapping[str, list[PostSummary]]:
-        found: defaultdict[str, list[PostSummary]] = defaultdict(list)
+    def _mentions(self) -> Mapping[str, PostList]:
+        found: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
         links = self._links[Kind.ENTRIES]
-        for post in self.posts:
+        for place, post in enumerate(self.posts) if links else ():
             targets = map(self._addresses.entry_of, links.get(post.id, ()))
             for target in dict.fromkeys(each for each in targets if each is not None and each != post.id):
-                found[target].append(post)
-        return found
+                found[target].append(place)
+        return {target: self.by_id.at(places) for target, places in found.items()}
 
     def _item_facts(self, raw: Raw) -> ItemFacts:
         return ItemFacts(one_line(self.service.post(None, raw).category or "")[:_MAX_TITLE_CHARACTERS])
@@ -393,7 +335,19 @@ class Catalogue:
             beginning=_beginning(entry),
         )
 
-    def _summary(self, entry_id: str, facts: EntryFacts, categories: Mapping[str, str]) -> PostSummary:
+    def _summaries(
+        self, found: Iterable[tuple[str, EntryFacts]], marks: list[tuple[str, str, str]]
+    ) -> Iterator[PostSummary]:
+        """Yield what lists show of each entry, keep its beginning, and add its id, marks and category to ``marks``."""
+        for entry_id, facts in found:
+            post = self._summary(entry_id, facts)
+            marks.append((post.id, facts.marks, post.category))
+            if facts.beginning is not None and entry_id not in self._gone:
+                self._beginning_of.add(key_of_id(entry_id), len(self._beginnings))
+                self._beginnings.append(facts.beginning.encode("utf-8", "surrogatepass"))
+            yield post
+
+    def _summary(self, entry_id: str, facts: EntryFacts) -> PostSummary:
         gone = self._gone.get(entry_id)
         self._keep_links(Kind.ENTRIES, entry_id, facts.links)
         for address in facts.addresses:
@@ -415,7 +369,7 @@ class Catalogue:
             page=f"entry/{safe_name(entry_id)}.html",
             date=facts.date,
             title=facts.title,
-            category=_first_category(facts.labels) or categories.get(entry_id, ""),
+            category=intern(_first_category(facts.labels) or self._categories.of(entry_id)),
             private=facts.private,
             access=facts.access,
             identity=fingerprint(*parts),
@@ -452,6 +406,60 @@ class Catalogue:
                 pattern.fits(address) for address in spellings if address for pattern in self._patterns
             ):
                 yield link
+
+
+class _Categories:
+    """The names of the categories of list items, by their ids."""
+
+    def __init__(self, found: Iterable[tuple[str, ItemFacts]]) -> None:
+        self._numbers: dict[str, int] = {}
+        self._rows = IdRows()
+        for item_id, item in found:
+            self._rows.add(key_of_id(item_id), self._numbers.setdefault(item.category, len(self._numbers)))
+        self._names = list(self._numbers)
+
+    def of(self, item_id: str) -> str:
+        """Return the name of the category of a list item; empty if there is no such item."""
+        number = self._rows.find(key_of_id(item_id))
+        return "" if number is None else self._names[number]
+
+
+class Alike:
+    """The entries most like each entry, as places of at most four.
+
+    Args:
+        posts: all entries.
+        found: the ids of the similar entries of each entry, the closest first.
+    """
+
+    def __init__(self, posts: PostsById, found: Iterable[tuple[str, Known]]) -> None:
+        self._posts = posts
+        self._places = array("I", [len(posts)]) * (len(posts) * MAX_SIMILAR)
+        for entry_id, known in found:
+            start = posts.place(entry_id) * MAX_SIMILAR
+            for at, other in enumerate([each for each in known.alike if each in posts][:MAX_SIMILAR]):
+                self._places[start + at] = posts.place(other)
+
+    def __contains__(self, entry_id: str) -> bool:
+        return bool(self.get(entry_id))
+
+    def get(self, entry_id: str, default: Sequence[str] = ()) -> Sequence[str]:
+        """Return the ids of the entries like an entry, the closest first."""
+        if entry_id not in self._posts:
+            return default
+        start = self._posts.place(entry_id) * MAX_SIMILAR
+        places = [place for place in self._places[start : start + MAX_SIMILAR] if place < len(self._posts)]
+        return [post.id for post in self._posts.at(places)]
+
+
+def _fullest_first(found: Mapping[L, PostList]) -> dict[L, PostList]:
+    return dict(sorted(found.items(), key=lambda each: (-len(each[1]), each[0])))
+
+
+def _paths(post: PostSummary) -> Iterable[tuple[str, ...]]:
+    """Return the paths of an entry's categories; pages without a category are in none."""
+    paths = post.category_paths
+    return () if paths == _NO_CATEGORY and post.is_page else dict.fromkeys(paths)
 
 
 def fingerprint(*parts: bytes | str) -> bytes:
@@ -504,7 +512,3 @@ def _first_category(labels: Labels | None) -> str:
 
 def _beginning(entry: Post) -> str:
     return beginning_of(entry.excerpt or entry.body)
-
-
-def _moment(date: datetime | None) -> float:
-    return float("-inf") if date is None else date.timestamp()

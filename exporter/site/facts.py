@@ -19,6 +19,7 @@ from datetime import date, datetime
 from functools import cached_property
 from hashlib import sha256
 from heapq import nsmallest
+from itertools import zip_longest
 from operator import add
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 from zlib import crc32
@@ -53,6 +54,9 @@ _RARITY_STEPS: Final = 8
 _MIN_SIMILARITY: Final = 60
 """The minimum similarity: one rare mark shared across two categories is not enough, two are."""
 
+_ENTRIES_TOGETHER: Final = 4_096
+"""Entries compared with all others in one pass."""
+
 
 class Known(NamedTuple):
     """The facts that identify an entry: its marks separated by spaces, its category, and the ids of similar entries."""
@@ -72,29 +76,44 @@ def marks_of(title: str, text: str) -> str:
     return " ".join([mark for _, _, mark in best[:_MARKS_PER_ENTRY]])
 
 
-def related(now: Sequence[tuple[str, str, str]], before: Mapping[str, Known]) -> dict[str, Known]:
-    """Return the facts for every entry, by id.
+def related(now: Sequence[tuple[str, str, str]], before: Mapping[str, Known]) -> Iterator[tuple[str, Known]]:
+    """Yield the id and the facts of every entry in order.
+
+    Entries are compared some thousands at a time, so that only the marks of these and their entries are in memory.
 
     Args:
         now: id, marks and category of each entry, in the order of the ids.
         before: the previous facts; lists that stay the same are taken from them.
     """
     same = {entry_id for entry_id, *known in now if (was := before.get(entry_id)) and [*was[:2]] == known}
-    if len(same) == len(now) == len(before):
-        return dict(before)
-    owners: defaultdict[str, list[int]] = defaultdict(list)
-    marks = [text.split(" ") if text else [] for _, text, _ in now]
-    for place, found in enumerate(marks):
-        for mark in found:
+    touched = _touched(now, before, same) if same else set()
+    batch: list[int] = []
+    waiting: list[int] = []
+    for place, (entry_id, text, _) in enumerate(now):
+        batch.append(place)
+        if entry_id not in same or not touched.isdisjoint(text.split(" ")):
+            waiting.append(place)
+        if len(waiting) == _ENTRIES_TOGETHER:
+            yield from _compared(now, before, batch, waiting)
+            batch, waiting = [], []
+    yield from _compared(now, before, batch, waiting)
+
+
+def _compared(
+    now: Sequence[tuple[str, str, str]], before: Mapping[str, Known], batch: Iterable[int], waiting: Iterable[int]
+) -> Iterator[tuple[str, Known]]:
+    """Yield the id and the facts of the entries at some places; those that wait are compared with all others."""
+    marks = {place: list(filter(None, now[place][1].split(" "))) for place in waiting}
+    owners: dict[str, list[int]] = {mark: [] for found in marks.values() for mark in found}
+    for place, (_, text, _) in enumerate(now if owners else ()):
+        for mark in owners.keys() & text.split(" "):
             owners[mark].append(place)
-    touched = _touched(now, before, same, owners)
-    made = {}
-    for place, (entry_id, text, category) in enumerate(now):
-        if entry_id in same and touched.isdisjoint(marks[place]):
-            made[entry_id] = before[entry_id]
+    for place in batch:
+        entry_id, text, category = now[place]
+        if place in marks:
+            yield entry_id, Known(text, category, _closest(now, place, marks[place], owners))
         else:
-            made[entry_id] = Known(text, category, _closest(now, place, marks[place], owners))
-    return made
+            yield entry_id, before[entry_id]
 
 
 def _closest(
@@ -116,12 +135,7 @@ def _closest(
     return tuple(now[other][0] for _, other in nsmallest(MAX_SIMILAR, ranked))
 
 
-def _touched(
-    now: Iterable[tuple[str, str, str]],
-    before: Mapping[str, Known],
-    same: set[str],
-    owners: Mapping[str, Sequence[int]],
-) -> set[str]:
+def _touched(now: Iterable[tuple[str, str, str]], before: Mapping[str, Known], same: set[str]) -> set[str]:
     """Return the marks of changed entries with a positive value now or before."""
     change: Counter[str] = Counter()
     for entry_id, known in before.items():
@@ -133,10 +147,13 @@ def _touched(
             added = [*filter(None, marks.split(" "))]
             change.update(added)
             found.update(added)
+    numbers: Counter[str] = Counter()
+    for _, marks, _ in now if found else ():
+        numbers.update(found.intersection(marks.split(" ")))
     return {
         mark
         for mark in found
-        if _worth(number := len(owners.get(mark, ()))) or (number - change[mark] > 0 and _worth(number - change[mark]))
+        if _worth(numbers[mark]) or (numbers[mark] > change[mark] and _worth(numbers[mark] - change[mark]))
     }
 
 
@@ -341,18 +358,27 @@ class SiteFacts:
                 rows = []
         self._write(kind, rows)
 
-    def related(self, now: Sequence[tuple[str, str, str]]) -> dict[str, Known]:
-        """Return the similar entries, see :func:`~exporter.site.facts.related`, starting from the stored ones."""
-        before = {}
+    def related(self, now: Sequence[tuple[str, str, str]]) -> Iterator[tuple[str, Known]]:
+        """Yield the similar entries, see :func:`~exporter.site.facts.related`, starting from the stored ones."""
+        stored = self._stored_related
+        if all(known is not None and each == (known[0], *known[1][:2]) for each, known in zip_longest(now, stored())):
+            found = stored()
+        else:
+            self._changed = True
+            found = related(now, dict(stored()))
+        rows: list[list[Any]] = []
+        for entry_id, known in found:
+            yield entry_id, known
+            rows.append([entry_id, *known[:2], *known.alike])
+            if len(rows) == _TOGETHER:
+                self._write(_RELATED, rows)
+                rows = []
+        self._write(_RELATED, rows)
+
+    def _stored_related(self) -> Iterator[tuple[str, Known]]:
         for entry_id, *row in self._known(_RELATED):
             if all(type(text) is str for text in row):
-                before[entry_id] = Known(row[0], row[1], tuple(row[2:]))
-        known = related(now, before)
-        self._changed = self._changed or known != before
-        rows = [[entry_id, *found[:2], *found.alike] for entry_id, found in known.items()]
-        for start in range(0, len(rows), _TOGETHER):
-            self._write(_RELATED, rows[start : start + _TOGETHER])
-        return known
+                yield entry_id, Known(row[0], row[1], tuple(row[2:]))
 
     def _merged(self, kind: Kind, derive: Callable[[Raw], F]) -> Iterator[tuple[list[Any], F]]:
         """Yield a row and the facts of each record; cached facts are used if they are of the same record."""

@@ -18,14 +18,14 @@ from unicodedata import unidata_version
 
 from exporter import lossless_json
 from exporter.export.interface import ViewFile
-from exporter.html.text import plain_text
 from exporter.model.kinds import Kind
 from exporter.model.labels import joined_path
 from exporter.search.folding import fold
-from exporter.site.catalogue import PostSummary, anchor_name, fingerprint, one_line, orphans_page, safe_name
+from exporter.site.catalogue import fingerprint, orphans_page, safe_name
 from exporter.site.pages.site import Site
+from exporter.site.post_list import PostList, PostSummary
+from exporter.site.searched import Searched, searched_comment, searched_text
 from exporter.site.templating import data_script
-from exporter.text import visible
 
 SMALL_BLOG: Final = 2_000
 """Up to this number of entries the site has no shards: searching all texts is fast enough."""
@@ -68,7 +68,7 @@ class _Chunk(NamedTuple):
     """Some entries that follow one another by date, under the id of the first."""
 
     name: str
-    posts: list[PostSummary]
+    posts: PostList
 
 
 def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
@@ -83,8 +83,7 @@ def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
         "title": site.t("Search"), "current": "search", "facets": facets,
     })  # fmt: skip
     data = _SearchData(site)
-    runs = _runs(site.catalogue.posts, lambda post: post.id, _MEAN_CHUNK_POSTS, _MAX_CHUNK_POSTS)
-    chunks = [_Chunk(safe_name(run[0].id), run) for run in runs]
+    chunks = list(_chunks(site.catalogue.posts))
     sharded = len(site.catalogue.posts) >= SMALL_BLOG
     shards: list[tuple[int, int, str]] = []
     at = 0
@@ -93,6 +92,7 @@ def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
         for chunk in group:
             yield from islice(pages, len(chunk.posts))
             yield data.chunk(chunk, pairs if sharded else None)
+            site.searched.clear()
         if sharded:
             yield data.shard(group, pairs)
             shards.append((at, at + len(group), group[0].name))
@@ -104,6 +104,13 @@ def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
         "orphans": bool(site.catalogue.orphans),
     }
     yield ViewFile("data/search.js", fingerprint("index", repr(index)), lambda: data_script("index", "", index))
+
+
+def _chunks(posts: PostList) -> Iterator[_Chunk]:
+    start = 0
+    for run in _runs(posts, lambda post: post.id, _MEAN_CHUNK_POSTS, _MAX_CHUNK_POSTS):
+        yield _Chunk(safe_name(run[0].id), posts[start : start + len(run)])
+        start += len(run)
 
 
 def _facets(site: Site) -> dict[str, str]:
@@ -179,31 +186,28 @@ class _SearchData:
         yield ViewFile("data/texts-orphans.js", identity, render)
 
     def _entry(self, post: PostSummary) -> list[Any]:
-        entry = self._site.catalogue.entry(post)
-        texts = [plain_text(entry.body), one_line(entry.more_title), plain_text(entry.more), plain_text(entry.excerpt)]
+        found = self._site.searched.pop(post.id, None)
+        text, comments = self._searched(post) if found is None else found
         row = [
             post.page,
             "" if post.date is None else post.date.date().isoformat(),
             post.title,
             post.category,
             post.private * _PRIVATE + (post.gone_in is not None) * _GONE,
-            visible("\n".join(text for text in texts if text))[0],
-            self._comments(self._site.catalogue.comment_ids(post)),
+            text,
+            comments,
         ]
         if post.labels is not None:
             names = list(map(joined_path, post.category_paths))
             row.append([names, list(post.labels.tags), post.labels.author, post.labels.kind, post.access])
         return row
 
+    def _searched(self, post: PostSummary) -> Searched:
+        catalogue = self._site.catalogue
+        return Searched(searched_text(catalogue.entry(post)), self._comments(catalogue.comment_ids(post)))
+
     def _comments(self, comment_ids: Iterable[str]) -> list[list[str]]:
-        return [
-            [
-                anchor_name(each.id),
-                one_line(each.name),
-                visible("\n".join(filter(None, (each.title, plain_text(each.text)))))[0],
-            ]
-            for each in self._site.catalogue.comments(comment_ids)
-        ]
+        return list(map(searched_comment, self._site.catalogue.comments(comment_ids)))
 
 
 def encoded(bits: dict[str, int]) -> str:

@@ -22,7 +22,8 @@ from exporter.message import message, message_in_context
 from exporter.model.kinds import Kind
 from exporter.model.labels import AUDIENCE_NAMES, AUDIENCE_TIPS, is_marked, marks_of
 from exporter.model.records import Audience
-from exporter.site.catalogue import PostSummary, one_line
+from exporter.site.catalogue import one_line
+from exporter.site.post_list import PostSummary
 from exporter.text import visible
 from exporter.translation import translated, translator
 

@@ -47,7 +47,7 @@ def damage(root: Path) -> list[str]:
 def ids(root: Path) -> list[str]:
     """Return the IDs of the newest entries."""
     state = Archive.open(root).state()
-    found = state.ids(Kind.ENTRIES)
+    found = list(state.ids(Kind.ENTRIES))
     state.close()
     return found
 

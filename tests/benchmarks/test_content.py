@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import json
+import random
+from statistics import fmean, median
 from typing import Any
 
 import pytest
 
 from benchmarks.content import BLOG_ID, BlogSize, Content, addresses, pages, pictures
+from benchmarks.real_posts import MEDIAN_CHARACTERS, real_body
+from exporter.html.tree import parse
 from exporter.service.registry import DEFAULT_SERVICE
 
 # Others run the same lines; measuring them here too would more than double the time.
@@ -131,3 +135,21 @@ def test_what_is_not_there_is_not_answered(content: Content, target: str) -> Non
 def test_a_query_that_is_none_is_an_error(content: Content, target: str) -> None:
     with pytest.raises(ValueError):
         content.answer(target.encode())
+
+
+def test_real_posts_have_the_lengths_and_the_markup_of_real_blogs() -> None:
+    chance = random.Random(1)
+    bodies = [real_body(chance, "https://img.example.jp") for _ in range(400)]
+    assert median(map(len, bodies)) == pytest.approx(MEDIAN_CHARACTERS, rel=0.2)
+    assert fmean(map(len, bodies)) == pytest.approx(4_600, rel=0.15)
+    tags = {element.tag for body in bodies for element in parse(body).elements()}
+    assert tags >= {"a", "blockquote", "br", "font", "h3", "iframe", "img", "li", "object", "p", "pre", "ruby", "table"}
+    assert fmean(body.count("<") for body in bodies) > 100
+
+
+def test_real_posts_are_served_whole_and_each_differs() -> None:
+    entries = [data(Content(SIZE, real=True), "entry/get", entry_id=number) for number in (1, 2, 45)]
+    posts = [DEFAULT_SERVICE.post(entry) for entry in entries]
+    assert [post.id for post in posts] == ["1", "2", "45"]
+    assert len({post.body for post in posts}) == 3
+    assert not any("@id@" in post.body for post in posts)

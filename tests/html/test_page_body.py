@@ -13,6 +13,7 @@ from exporter.html.links import AddressPattern
 from exporter.html.local_links import AssetMap, EntryAddresses
 from exporter.html.page_body import BodyWriter, DrawnPicture
 from exporter.html.page_sanitizer import ATTRIBUTES, TAGS, clean, safe_style
+from exporter.html.text import plain_text
 from exporter.html.tree import Element, parse
 from exporter.model.asset import Asset
 from tests.html.payloads import PAYLOADS
@@ -298,3 +299,14 @@ def assert_harmless(html: str) -> None:
             assert not name.startswith("on")
             if name in {"src", "href", "cite"}:
                 assert re.match(r"https?://[^/\\]|mailto:|#|(\.\./)*(assets|entry)/|data:image/(?!svg)", value), html
+
+
+BODIES = [*PAYLOADS, "", "一行\n二行", "<b>a</b>\nb", "<p>a &amp; b<br>c</p>", "<b><i>" * 5_000, "<br>" * 150_001]
+
+
+@pytest.mark.parametrize("source", BODIES)
+def test_a_body_is_parsed_once_for_its_page_and_its_text(source: str) -> None:
+    html, text = writer().html_and_text(source, "../")
+
+    assert html == writer().html(source, "../")
+    assert text == plain_text(source)

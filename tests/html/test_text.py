@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from exporter.html.text import plain_text
+from exporter.html import text as texts
+from exporter.html.text import plain_text, text_of, text_start
+from tests.html.bodies import Maker
 
 
 @pytest.mark.parametrize(
@@ -29,3 +33,27 @@ def test_plain_text_is_the_visible_text(source: str, text: str) -> None:
 def test_a_body_too_tangled_to_read_is_searched_without_its_tags() -> None:
     source = "".join(f'<b x="{number}"><p>' for number in range(40_000)) + "底 &amp; 海"
     assert plain_text(source).strip() == "底 & 海"
+
+
+@pytest.mark.parametrize("characters", [1, 5, 221])
+def test_the_start_of_a_text_is_where_the_whole_text_starts(characters: int) -> None:
+    for seed in range(60):
+        html = Maker(seed).make().html + " <br> \n<p> </p>\n" + Maker(seed + 1_000).make().html
+        whole, start = text_of(html), text_start(html, characters)
+        assert whole.startswith(start)
+        assert start == whole or len(start) >= characters
+
+
+def test_the_start_of_a_text_does_not_read_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    pieces = texts._text_pieces
+
+    def noted(source: str) -> Iterator[str]:
+        for piece in pieces(source):
+            read.append(piece)
+            yield piece
+
+    monkeypatch.setattr(texts, "_text_pieces", noted)
+
+    assert text_start("<p>たくさんの言葉</p>" * 1_000, 20).startswith("たくさんの言葉\nたくさんの言葉")
+    assert len(read) < 20

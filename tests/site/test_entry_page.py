@@ -16,9 +16,10 @@ from exporter.html.links import commenter_link
 from exporter.model.asset import openable
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.site import SiteOptions
-from exporter.site.catalogue import PostSummary, one_line
+from exporter.site.catalogue import one_line
 from exporter.site.pages.entry import entry_files, see_also
 from exporter.site.pages.site import Site, category_page, file_name
+from exporter.site.post_list import PostSummary
 from exporter.site.templating import CONTENT_LANGUAGE, POLICY, Dates, Parts, escaped
 from exporter.text import visible
 from exporter.translation import translator

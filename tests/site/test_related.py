@@ -15,7 +15,7 @@ Blog = dict[str, tuple[str, str]]
 
 
 def found(blog: Blog, before: dict[str, Known] | None = None) -> dict[str, Known]:
-    return related([(entry_id, *blog[entry_id]) for entry_id in sorted(blog, key=int)], before or {})
+    return dict(related([(entry_id, *blog[entry_id]) for entry_id in sorted(blog, key=int)], before or {}))
 
 
 @given(st.lists(_BLOG, min_size=2, max_size=5))

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exporter.html import embedded
+from exporter.html.tree import Element, parse
 from exporter.search.folding import fold
 from exporter.site import search_data
 from exporter.site.search_data import BEYOND, END, LETTERS, SEVERAL, case_table, encoded, pairs_of
@@ -137,3 +139,16 @@ def loaded_value(text: bytes) -> object:
     found = _CALL.fullmatch(text)
     assert found is not None
     return json.loads(found[3])
+
+
+def test_each_body_of_a_new_site_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def noted(html: str) -> Element:
+        parsed.append(html)
+        return parse(html)
+
+    monkeypatch.setattr(embedded, "parse", noted)
+    build(many_entries(tmp_path, 30))
+
+    assert len(parsed) == len(set(parsed)) == 30

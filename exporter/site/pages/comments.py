@@ -20,8 +20,9 @@ from exporter.export.interface import ViewFile
 from exporter.export.threads import in_order, stated_answers
 from exporter.model.kinds import Kind
 from exporter.search.folding import fold
-from exporter.site.catalogue import COMMENTS_ON_PAGE, PostSummary, orphans_page
+from exporter.site.catalogue import COMMENTS_ON_PAGE, orphans_page
 from exporter.site.pages.site import ShownComment, Site
+from exporter.site.post_list import PostSummary
 from exporter.site.templating import CONTENT_LANGUAGE, root_of
 
 if TYPE_CHECKING:
@@ -226,12 +227,11 @@ def _comment(site: Site, page: str, comment: Comment, post: PostSummary | None) 
     )
 
 
-def comment_list(site: Site, post: PostSummary) -> str:
-    """Return the comments of an entry as HTML; empty if it has none."""
-    ids = site.catalogue.comment_ids(post)
-    if not ids:
+def comment_list(site: Site, post: PostSummary, found: list[Comment]) -> str:
+    """Return the comments of an entry as HTML, given in the order of their ids; empty if it has none."""
+    if not site.catalogue.comment_ids(post):
         return ""
-    comments = in_order(list(site.catalogue.comments(ids)))
+    comments = in_order(found)
     shown = [site.shown(each, post.page) for each in comments]
     below: defaultdict[int | None, list[int]] = defaultdict(list)
     placed = replies(comments)

@@ -15,11 +15,13 @@ from exporter.html.embedded import embedded
 from exporter.html.tree import BODY_CHARACTERS
 from exporter.model.kinds import Kind
 from exporter.model.labels import joined_path
-from exporter.model.records import Post, Raw
+from exporter.model.records import Comment, Post, Raw
 from exporter.site.captured import capture_link, moment_of
-from exporter.site.catalogue import PostSummary, beginning_of, one_line
+from exporter.site.catalogue import Catalogue, beginning_of, one_line
 from exporter.site.pages.comments import comment_list
 from exporter.site.pages.site import Site, author_page, category_page, life_link
+from exporter.site.post_list import PostSummary
+from exporter.site.searched import Searched, searched_comment, searched_text
 from exporter.site.templating import CONTENT_LANGUAGE, Shell, escaped, root_of
 
 _MAX_MENTIONS = 30
@@ -153,14 +155,7 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
     catalogue = site.catalogue
     history = catalogue.history
     changed = {} if history is None else history.changed_entries()
-    neighbours = {
-        post.id: (before, after)
-        for before, post, after in zip(
-            [None, *catalogue.dated], catalogue.dated, [*catalogue.dated[1:], None], strict=False
-        )
-    }
-    for post in catalogue.posts:
-        before, after = neighbours.get(post.id, (None, None))
+    for before, post, after in _with_neighbours(site.catalogue):
         life = life_link(history, post.id) if history is not None and post.id in changed else None
         parts: list[bytes | str] = [
             post.identity,
@@ -181,6 +176,19 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
         yield site.written(post.page, parts, page.write, "pages" if post.is_page else "years")
 
 
+def _with_neighbours(catalogue: Catalogue) -> Iterator[tuple[PostSummary | None, PostSummary, PostSummary | None]]:
+    """Yield each entry between the posts before and after it; pages have no neighbours."""
+    before: PostSummary | None = None
+    following = iter(catalogue.dated)
+    next(following, None)
+    for post in catalogue.posts:
+        if post.is_page:
+            yield None, post, None
+        else:
+            yield before, post, next(following, None)
+            before = post
+
+
 class _EntryPage:
     """One page; its methods return its parts as HTML, empty if it lacks the part."""
 
@@ -197,12 +205,14 @@ class _EntryPage:
 
     def write(self, shell: Shell) -> str:
         """Return the page in its shell."""
-        entry = self._site.catalogue.entry(self._post)
-        title, body = self._site.parts.title(self._post), self._body(entry)
+        catalogue = self._site.catalogue
+        entry = catalogue.entry(self._post)
+        comments = list(catalogue.comments(catalogue.comment_ids(self._post)))
+        title, body = self._site.parts.title(self._post), self._body(entry, comments)
         return "".join([
             shell.title, title, shell.scripts, self._scripts(), shell.text,
             f'<article class="entry" data-entry="{self._post.page}">\n', self._header(title), body,
-            self._pictures(body), comment_list(self._site, self._post), "</article>\n",
+            self._pictures(body), comment_list(self._site, self._post, comments), "</article>\n",
             see_also(self._site, self._post), self._turn(), self._facts(entry), shell.end,
         ])  # fmt: skip
 
@@ -264,9 +274,13 @@ class _EntryPage:
             return f"<li><bdi {_LANG}>{name}</bdi></li>\n"
         return f'<li><a {_LANG} href="{self._root}{page}">{name}</a></li>\n'
 
-    def _body(self, entry: Post) -> str:
+    def _body(self, entry: Post, comments: list[Comment]) -> str:
+        """Return the entry's parts, and keep its texts for the search, which follows soon."""
         bodies, root = self._site.bodies, self._root
-        body, more = (bodies.html(text, root, colours=True) for text in (entry.body, entry.more))
+        body, text = bodies.html_and_text(entry.body, root, colours=True)
+        more, more_text = bodies.html_and_text(entry.more, root, colours=True)
+        own = searched_text(entry, text, more_text)
+        self._site.searched[self._post.id] = Searched(own, list(map(searched_comment, comments)))
         shown = f'{self._lead(entry)}<div class="body" {_LANG}>{body}</div>\n'
         more_title = escaped(one_line(entry.more_title))
         if more or more_title:

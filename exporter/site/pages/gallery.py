@@ -11,8 +11,9 @@ from markupsafe import Markup
 
 from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
-from exporter.site.catalogue import PostSummary, StoredPicture, fingerprint, one_line
+from exporter.site.catalogue import StoredPicture, fingerprint, one_line
 from exporter.site.pages.site import Site, file_name
+from exporter.site.post_list import PostSummary
 from exporter.site.templating import root_of
 
 UNUSED: Final = "unused"
@@ -73,7 +74,7 @@ def shown_pictures(site: Site) -> Iterator[tuple[StoredPicture, PostSummary | No
             continue
         seen.add(picture.path)
         posts = [site.catalogue.by_id[each] for each in picture.entries if each in site.catalogue.by_id]
-        post = max(posts, key=lambda post: site.catalogue.places[post.id], default=None)
+        post = max(posts, key=lambda post: site.catalogue.by_id.place(post.id), default=None)
         yield picture, post
 
 

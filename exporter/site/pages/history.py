@@ -233,7 +233,7 @@ def _overview(site: Site, history: ArchiveHistory, facts: bytes) -> ViewFile:
         for entry_id, versions in history.changed_entries().items()
         if entry_id in site.catalogue.by_id
     ]
-    changed.sort(key=lambda each: site.catalogue.places[each[0].id], reverse=True)
+    changed.sort(key=lambda each: site.catalogue.by_id.place(each[0].id), reverse=True)
     parts = [facts, *(post.listed for post in gone), *(post.listed + bytes(str(n), "ascii") for post, _, n in changed)]
     return site.file("history.html", "history.html", parts, lambda: {
         "title": site.t("History"),

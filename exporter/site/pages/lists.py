@@ -6,7 +6,7 @@ from calendar import SUNDAY, Calendar
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any, Final, NamedTuple
 
 from exporter.export.comment_index import UNDATED
@@ -14,12 +14,13 @@ from exporter.export.interface import ViewFile
 from exporter.html.embedded import Use, embedded
 from exporter.html.page_body import DrawnPicture
 from exporter.model.kinds import Kind
-from exporter.site.catalogue import ORPHANS_PAGE, PostSummary, fingerprint, one_line
+from exporter.site.catalogue import ORPHANS_PAGE, fingerprint, one_line
 from exporter.site.pages.site import Site, author_page, category_page, listed, year_page
 from exporter.site.pages.statistics import SHADES, calendar_years, strip
+from exporter.site.post_list import PostList, PostSummary
 from exporter.site.templating import data_script, root_of
 
-_Years = dict[str, list[PostSummary]]
+_Years = dict[str, PostList]
 _WEEKS: Final = Calendar(SUNDAY)
 
 
@@ -144,7 +145,7 @@ def _categories(site: Site) -> Iterator[ViewFile]:
     yield site.file("categories.html", "categories.html", [repr(rows), repr(tree)], lambda: shown)
     below = _below(categories)
     for path in [*categories, *(path for path in below if path not in categories)]:
-        posts = categories.get(path, [])
+        posts: Sequence[PostSummary] = categories.get(path, ())
         under = [(each[-1], category_page(each), len(categories.get(each, ()))) for each in below.get(path, ())]
         context = partial(_labelled, site, path[-1] or site.t("No category"), posts, "categories", path[:-1], under)
         yield site.file(category_page(path), "category.html", ["\0".join(path), listed(posts), repr(under)], context)
@@ -240,10 +241,9 @@ class _Card(NamedTuple):
 
 def home_files(site: Site) -> Iterator[ViewFile]:
     """Yield the home page, and for each calendar day with entries a script with these, from all years."""
-    days: defaultdict[str, list[PostSummary]] = defaultdict(list)
-    for post in reversed(site.catalogue.dated):
-        if post.date is not None and post.gone_in is None:
-            days[f"{post.date:%m%d}"].append(post)
+    days = site.catalogue.dated.grouped(
+        lambda post: () if post.date is None or post.gone_in is not None else (f"{post.date:%m%d}",)
+    )
     yield _home(site, " ".join(sorted(days)))
     for day, posts in sorted(days.items()):
         yield ViewFile(f"data/day-{day}.js", _cards_identity(site, posts), partial(_day_script, site, day, posts))
@@ -251,9 +251,9 @@ def home_files(site: Site) -> Iterator[ViewFile]:
 
 def _home(site: Site, days: str) -> ViewFile:
     posts = site.catalogue.dated
-    recent = [post for post in reversed(posts) if post.gone_in is None][:_NEWEST_ENTRIES]
-    dates = [post.date for post in posts if post.date is not None]
-    first, last = (dates[0], dates[-1]) if dates else (None, None)
+    recent = list(islice((post for post in reversed(posts) if post.gone_in is None), _NEWEST_ENTRIES))
+    first = next((post.date for post in posts if post.date is not None), None)
+    last = next((post.date for post in reversed(posts) if post.date is not None), None)
     years = [
         (
             year,

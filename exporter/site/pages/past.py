@@ -21,7 +21,6 @@ from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.model.labels import AUDIENCE_NAMES, joined_path
 from exporter.site.catalogue import (
-    PostSummary,
     StoredPicture,
     anchor_name,
     category_paths,
@@ -30,6 +29,7 @@ from exporter.site.catalogue import (
 )
 from exporter.site.pages.gallery import UNUSED, shown_pictures
 from exporter.site.pages.site import Site, category_page, listed
+from exporter.site.post_list import PostSummary
 from exporter.site.templating import data_script
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ def past_files(site: Site, history: ArchiveHistory) -> Iterator[ViewFile]:
     years = site.catalogue.by_year()
     pictures = _pictures(site)
     for year in dict.fromkeys([*years, *pictures]):
-        posts, shown = years.get(year, []), pictures.get(year, [])
+        posts: Sequence[PostSummary] = years.get(year, ())
+        shown = pictures.get(year, [])
         parts: list[bytes | str] = [
             listed(posts),
             repr([(each.path, each.entries, site.pictures.drawn(each.path)) for each in shown]),
@@ -133,7 +134,7 @@ def _pictures(site: Site) -> dict[str, list[StoredPicture]]:
     """Return the pictures by the year of their newest entry, newest first and without icons."""
     found: dict[str, list[tuple[int, StoredPicture]]] = {}
     for picture, post in shown_pictures(site):
-        place = -1 if post is None else site.catalogue.places[post.id]
+        place = -1 if post is None else site.catalogue.by_id.place(post.id)
         found.setdefault(UNUSED if post is None else post.year, []).append((place, picture))
     return {
         year: [picture for _, picture in sorted(of_year, key=lambda each: -each[0])] for year, of_year in found.items()

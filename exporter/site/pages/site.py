@@ -19,7 +19,6 @@ from exporter.model.kinds import Kind
 from exporter.site.captured import CapturedPages
 from exporter.site.catalogue import (
     Catalogue,
-    PostSummary,
     StoredPicture,
     StoredPictures,
     anchor_name,
@@ -28,6 +27,8 @@ from exporter.site.catalogue import (
     safe_name,
 )
 from exporter.site.facts import SiteFacts
+from exporter.site.post_list import PostSummary
+from exporter.site.searched import Searched
 from exporter.site.templating import PageRenderer, Parts, Shell, escaped, root_of
 from exporter.site.thumbnails import Thumbnails
 from exporter.text import visible
@@ -70,6 +71,7 @@ class Site:
         owners: the service's names for the user of the backup.
         tags: the entries of each tag, the most used tag first.
         authors: the entries of each writer, if the blog has several; else empty.
+        searched: the texts of the entries whose pages were just written, by their ids, for the search.
         captured: the captures of the blog's public pages.
     """
 
@@ -100,6 +102,7 @@ class Site:
         uploads = records.scan(Kind.FILES) if self.catalogue.labelled else ()
         self._alts = {file_id: alt for file_id, raw in uploads if (alt := one_line(service.upload(raw).alt))}
         self.bodies = self._bodies(self._assets.local_path)
+        self.searched: dict[str, Searched] = {}
         self.tags, authors = self.catalogue.by_tag(), self.catalogue.by_author()
         self.authors = authors if len(authors) > 1 else {}
         lists = {"pages": self.catalogue.pages(), "tags": self.tags, "authors": self.authors}
@@ -210,7 +213,15 @@ class Site:
 
 def listed(posts: Iterable[PostSummary]) -> bytes:
     """Return one fingerprint for what lists show of entries."""
-    return fingerprint(*(post.listed for post in posts))
+    return changing(post.listed for post in posts)
+
+
+def changing(identities: Iterable[bytes]) -> bytes:
+    """Return one fingerprint for some of equal length."""
+    digest = sha256()
+    for each in identities:
+        digest.update(each)
+    return digest.digest()
 
 
 def file_name(picture: StoredPicture) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from heapq import nsmallest
 from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
@@ -12,8 +13,8 @@ from exporter.export.comment_index import UNDATED
 from exporter.export.interface import ViewFile
 from exporter.model.kinds import Kind
 from exporter.model.labels import joined_path
-from exporter.site.catalogue import PostSummary
-from exporter.site.pages.site import Site, author_page, category_page, year_page
+from exporter.site.pages.site import Site, author_page, category_page, changing, year_page
+from exporter.site.post_list import PostSummary
 
 _HEIGHT: Final = 160
 _BASE_HEIGHT: Final = 22
@@ -164,7 +165,7 @@ def statistics_files(site: Site) -> Iterator[ViewFile]:
     """Yield the page of statistics."""
     catalogue = site.catalogue
     parts: list[bytes | str] = [
-        *(post.identity + post.listed for post in catalogue.posts),
+        changing(post.identity + post.listed for post in catalogue.posts),
         catalogue.identities(Kind.COMMENTS, catalogue.records.ids(Kind.COMMENTS)),
         *(f"{picture.path} {picture.entries}" for picture in site.pictures.all),
     ]
@@ -173,7 +174,7 @@ def statistics_files(site: Site) -> Iterator[ViewFile]:
 
 def _context(site: Site) -> dict[str, Any]:
     catalogue = site.catalogue
-    longest = sorted(catalogue.dated, key=lambda post: -post.length)[:5]
+    longest = nsmallest(5, catalogue.dated, key=lambda post: -post.length)
     posts = Counter(_month(post.date.year, post.date.month) for post in catalogue.dated if post.date)
     pages = len(catalogue.posts) - len(catalogue.dated)
     comments = catalogue.comment_table.by_month()

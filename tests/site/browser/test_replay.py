@@ -36,9 +36,11 @@ UNCAPTURED = 90
 WITH_EMBED = 67
 """ReplayWeb.page 2.4.6 makes an open ``<iframe>`` of an ``<embed>`` and so hides the rest of the page (wabac.js 242, 294)."""
 _STATE = """async () => {
-    for (const picture of document.images) picture.scrollIntoView();
-    const loaded = () => [...document.images].every(each => each.complete && !each.dataset.src);
-    for (let turn = 0; turn < 100 && !loaded(); turn++) await new Promise(done => setTimeout(done, 20));
+    const loaded = (picture) => picture.complete && !picture.dataset.src;
+    for (const picture of document.images) {
+        picture.scrollIntoView();  // a lazy picture that is passed between two frames is never seen
+        for (let turn = 0; turn < 500 && !loaded(picture); turn++) await new Promise(done => setTimeout(done, 20));
+    }
     await document.fonts.ready;
     scrollTo(0, 0);
     const style = (part) => getComputedStyle(document.querySelector(part));

@@ -1,0 +1,33 @@
+"""The texts of entries and comments in the site's search. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from exporter.html.text import plain_text
+from exporter.site.catalogue import anchor_name, one_line
+from exporter.text import visible
+
+if TYPE_CHECKING:
+    from exporter.model.records import Comment, Post
+
+
+class Searched(NamedTuple):
+    """The texts of an entry: its own, and for each comment the anchor, the writer and the text."""
+
+    text: str
+    comments: list[list[str]]
+
+
+def searched_text(entry: Post, body: str | None = None, more: str | None = None) -> str:
+    """Return the text of an entry; ``body`` and ``more`` are the texts of its parts if they are known."""
+    body = plain_text(entry.body) if body is None else body
+    more = plain_text(entry.more) if more is None else more
+    texts = (body, one_line(entry.more_title), more, plain_text(entry.excerpt))
+    return visible("\n".join(text for text in texts if text))[0]
+
+
+def searched_comment(comment: Comment) -> list[str]:
+    """Return the anchor, the writer and the text of a comment."""
+    text = visible("\n".join(filter(None, (comment.title, plain_text(comment.text)))))[0]
+    return [anchor_name(comment.id), one_line(comment.name), text]
