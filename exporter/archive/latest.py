@@ -19,7 +19,7 @@ import zlib
 from collections import deque
 from dataclasses import field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from exporter import lossless_json
 from exporter.archive import atomic
