@@ -99,6 +99,22 @@ def is_inside(path: str) -> bool:
     return not {"", ".", ".."} & set(path.split("/")) and not {"\0", "\\"} & set(path)
 
 
+class _Below:
+    """A path of a layout. It is made when it is first used, since most users of a layout need few of its paths."""
+
+    def __init__(self, folder: str, *parts: str) -> None:
+        self._folder, self._parts = folder, parts
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, layout: object, _owner: type) -> InnerPath:
+        folder: InnerPath = getattr(layout, self._folder)
+        made = folder.joinpath(*self._parts)
+        vars(layout)[self._name] = made  # from now on the attribute itself is found
+        return made
+
+
 class Layout:
     """The paths of the archive at ``root``.
 
@@ -122,40 +138,41 @@ class Layout:
         replaced: the old set, on systems where two folders cannot exchange their names in one step.
     """
 
+    info = _Below("root", "archive.json")
+    readme = _Below("root", "README.txt")
+    readme_ja = _Below("root", "最初にお読みください.txt")
+    index = _Below("root", "index.html")
+    format_document = _Below("root", "FORMAT.md")
+    runs = _Below("root", "runs.jsonl")
+    sums = _Below("root", SUMS)
+    versions = _Below("root", _VERSIONS)
+    replacing = _Below("root", "versions.new")
+    replaced = _Below("root", "versions.old")
+    assets = _Below("root", "assets")
+    captures = _Below("root", _CAPTURES)
+    capture_runs = _Below("root", *CAPTURE_RUNS.split("/"))
+    latest = _Below("root", "latest")
+    work = _Below("root", ".work")
+    lock = _Below("work", "lock")
+    checkpoint = _Below("work", "checkpoint")
+    latest_record = _Below("work", "latest.json")
+    latest_rows = _Below("work", "latest.rows")
+    latest_index = _Below("work", "views.jsonl")
+    checked = _Below("work", "checked.jsonl")
+    version_log = _Below("work", "versions.json")
+    freshness = _Below("work", "freshness.jsonl")
+    site_facts = _Below("work", "site.facts")
+    site_pictures = _Below("work", "site.pictures")
+    documents_copy = _Below("work", "documents.jsonl")
+    runs_copy = _Below("work", "runs.jsonl")
+    building = _Below("work", "new-versions")
+    notified = _Below("work", "notified.json")
+    known_damage = _Below("work", "damaged.json")
+    exchanges = _Below("work", "exchanges.sqlite")
+    staged_exchanges = _Below("work", "exchanges.new")
+
     def __init__(self, root: Path) -> None:
         self.root = InnerPath.rooted(root)
-        self.info = self.root / "archive.json"
-        self.readme = self.root / "README.txt"
-        self.readme_ja = self.root / "最初にお読みください.txt"
-        self.index = self.root / "index.html"
-        self.format_document = self.root / "FORMAT.md"
-        self.runs = self.root / "runs.jsonl"
-        self.sums = self.root / SUMS
-        self.versions = self.root / _VERSIONS
-        self.replacing = self.root / "versions.new"
-        self.replaced = self.root / "versions.old"
-        self.assets = self.root / "assets"
-        self.captures = self.root / _CAPTURES
-        self.capture_runs = self.root.joinpath(*CAPTURE_RUNS.split("/"))
-        self.latest = self.root / "latest"
-        self.work = self.root / ".work"
-        self.lock = self.work / "lock"
-        self.checkpoint = self.work / "checkpoint"
-        self.latest_record = self.work / "latest.json"
-        self.latest_rows = self.work / "latest.rows"
-        self.latest_index = self.work / "views.jsonl"
-        self.checked = self.work / "checked.jsonl"
-        self.version_log = self.work / "versions.json"
-        self.freshness = self.work / "freshness.jsonl"
-        self.site_facts = self.work / "site.facts"
-        self.site_pictures = self.work / "site.pictures"
-        self.documents_copy = self.work / "documents.jsonl"
-        self.runs_copy = self.work / "runs.jsonl"
-        self.building = self.work / "new-versions"
-        self.notified = self.work / "notified.json"
-        self.known_damage = self.work / "damaged.json"
-        self.exchanges = self.work / "exchanges.sqlite"
-        self.staged_exchanges = self.work / "exchanges.new"
 
     def folders(self) -> tuple[InnerPath, ...]:
         """Return the four folders of the root."""

@@ -451,13 +451,16 @@ class BackupRun:
     async def _syncing(self, checkpoint: Checkpoint) -> AsyncIterator[None]:
         """Make the checkpoint durable every second; a failure ends the run."""
 
+        def write() -> None:
+            # The exchanges first: notes in the checkpoint say that their pages and entries were read.
+            self._recording.sync()
+            checkpoint.sync()
+
         async def sync() -> None:
             try:
                 while True:
                     await asyncio.sleep(_SYNC_SECONDS)
-                    # The exchanges first: notes in the checkpoint say that their pages and entries were read.
-                    for write in (self._recording.sync, checkpoint.sync):
-                        await asyncio.get_running_loop().run_in_executor(_SYNCER, write)
+                    await asyncio.get_running_loop().run_in_executor(_SYNCER, write)
             except BlogExporterError as error:
                 self.stop(error)
 

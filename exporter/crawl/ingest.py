@@ -468,10 +468,11 @@ class Ingest:
         """Put an entry of a group into the ledger; return ``False`` if it must be read alone."""
         ledger = self.ledgers[Kind.ENTRIES]
         frozen = lossless_json.freeze(data)
-        if ledger.holds(entry_id) and ledger.identity(entry_id) != frozen.identity:
+        known = ledger.identity(entry_id) == frozen.identity
+        if ledger.holds(entry_id) and not known:
             return False
         try:
-            self._observe(entry_id, data, frozen, sweep)
+            self._observe(entry_id, data, frozen, sweep, known=known)
         except WrongRecord:
             return False
         self._note_read(entry_id, sweep, EntryAnswer(None, Validators()))
@@ -518,7 +519,9 @@ class Ingest:
         if self.settings.dry_run:
             return
         try:
-            self._observe(entry_id, data, lossless_json.freeze(data), sweep)
+            frozen = lossless_json.freeze(data)
+            known = self.ledgers[Kind.ENTRIES].identity(entry_id) == frozen.identity
+            self._observe(entry_id, data, frozen, sweep, known=known)
         except WrongRecord as error:
             self.fail(entry_id, error.with_traceback(None))
             return
@@ -628,7 +631,7 @@ class Ingest:
             self.originals[answer.original.url] = await self.keep(answer.original)
         else:
             answer = answer._replace(original=None)
-        self._observe(entry_id, data, frozen, sweep)
+        self._observe(entry_id, data, frozen, sweep, known=known)
         # Release the memory of a long entry; the empty object still states that there was one.
         return answer._replace(data={})
 
@@ -638,16 +641,15 @@ class Ingest:
             return None
         return self._item(entry_id)
 
-    def _observe(self, entry_id: str, data: dict[str, Any], frozen: Frozen, sweep: int) -> None:
+    def _observe(self, entry_id: str, data: dict[str, Any], frozen: Frozen, sweep: int, *, known: bool) -> None:
         """Put an entry that was read into the ledger.
 
         Raises:
             WrongRecord: the answer lacks content without a reason.
         """
-        ledger = self.ledgers[Kind.ENTRIES]
-        if ledger.identity(entry_id) != frozen.identity:  # later sweeps may see the same entries again
+        if not known:  # later sweeps may see the same entries again
             self._judge(entry_id, data)
-        ledger.observe(entry_id, frozen, sweep)
+        self.ledgers[Kind.ENTRIES].observe(entry_id, frozen, sweep)
 
     def was_public(self, entry_id: str) -> bool:
         """Return whether an entry was public when the archive's newest version was made."""
@@ -663,13 +665,14 @@ class Ingest:
         held = self.ledgers[Kind.ENTRIES].holds(entry_id)
         before = self.state.load(Kind.ENTRIES, entry_id) if held else None
         fault = None
-        if self.texts.is_blank(data):
+        bodies = self.service.texts(data)
+        if self.texts.is_blank(data, bodies):
             fault = self._fault_of_blank(entry_id)
         if fault is None and before is not None and not self.settings.accept_removals:
             fault = self.texts.lost_text(data, before)
         if fault is not None:
             raise WrongRecord("entry/get", {self.service.key_fields[Kind.ENTRIES]: entry_id}, 200, fault)
-        self.texts.count(data, before)
+        self.texts.count(bodies, before)
 
     def _fault_of_blank(self, entry_id: str) -> str | None:
         """Return a problem if an entry has neither a title nor a text, but its list item has a title."""

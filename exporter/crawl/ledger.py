@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive.lines import intact_data, put_head, split, split_checked
-from exporter.archive.state import IdRows, KindState, SegmentFiles, key_of_id, merged
+from exporter.archive.state import IdRows, Key, KindState, SegmentFiles, key_of_id, merged
 from exporter.crawl.checkpoint import Checkpoint, note_of
 from exporter.errors import ArchiveDamaged
 from exporter.frozen import frozen
@@ -21,7 +21,7 @@ from exporter.model.kinds import Kind
 from exporter.service.interface import Validators
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from exporter.archive.state import State
     from exporter.crawl.checkpoint import Spool
@@ -152,15 +152,20 @@ class Ledger:
         if same:
             self._sight(base, fresh, sweep)
         else:
-            self.restore(record_id, identity, self.spool.put(record_id, frozen), sweep)
+            self._put(key, base, fresh, identity, self.spool.put(record_id, frozen), sweep)
         return Observed(agrees, seen == sweep, seen == sweep and not same)
 
     def restore(self, record_id: str, identity: bytes, place: Place, sweep: int) -> None:
         """Set a record to a line of the spool."""
-        fresh = self.fresh.put(record_id, identity, 0, (self._segment, *place))
-        if fresh == len(self._fresh_seen):
+        key = key_of_id(record_id)
+        self._put(key, self.base.keys.find(key), self.fresh.keys.find(key), identity, place, sweep)
+
+    def _put(self, key: Key, base: int | None, fresh: int | None, identity: bytes, place: Place, sweep: int) -> None:
+        """Set the record with this key and these rows to a line of the spool."""
+        row = self.fresh.put_at(key, fresh, identity, 0, (self._segment, *place))
+        if row == len(self._fresh_seen):
             self._fresh_seen.append(UNSEEN)
-        self._sight(self.base.row(record_id), fresh, sweep)
+        self._sight(base, row, sweep)
 
     def changes(self) -> Iterator[tuple[str, int | None, int]]:
         """Yield the ids that differ from the newest version, in order, with their rows in ``base`` and ``fresh``."""
@@ -250,21 +255,21 @@ class EntryTexts:
         """The largest number of entries with the same text."""
         return max(self._texts)
 
-    def is_blank(self, raw: Raw) -> bool:
-        """Return whether an entry has neither a title nor a text."""
-        return not any(self._bodies(raw)) and not self._service.title(Kind.ENTRIES, raw)
+    def is_blank(self, raw: Raw, bodies: Sequence[str]) -> bool:
+        """Return whether an entry with these parts of text has neither a title nor a text."""
+        return not any(bodies) and not self._service.title(Kind.ENTRIES, raw)
 
-    def count(self, raw: Raw, before: Raw | None) -> None:
+    def count(self, bodies: Sequence[str], before: Raw | None) -> None:
         """Count a new entry's text, or that of one that differs from ``before``."""
-        text = "".join(self._bodies(raw))
+        text = "".join(bodies)
         if text:
             self._texts[hash(text) % _TEXT_BUCKETS] += 1
-        elif before is not None and any(self._bodies(before)):
+        elif before is not None and any(self._service.texts(before)):
             self.emptied += 1
 
     def lost_text(self, raw: Raw, before: Raw) -> str | None:
         """Return a problem if an entry's text became shorter without an update, otherwise ``None``."""
-        new, old = ([self._service.title(Kind.ENTRIES, each), *self._bodies(each)] for each in (raw, before))
+        new, old = ([self._service.title(Kind.ENTRIES, each), *self._service.texts(each)] for each in (raw, before))
         if not any(len(now) < len(then) and then.startswith(now) for now, then in zip(new, old, strict=True)):
             return None
         updated = self._service.post(before).updated
@@ -274,10 +279,6 @@ class EntryTexts:
             "a part of its text is missing, although its date of change is the same; the archive keeps the whole text. "
             "If the service is right, run again with --accept-removals"
         )
-
-    def _bodies(self, raw: Raw) -> list[str]:
-        post = self._service.post(raw)
-        return [post.body, post.more]
 
 
 @frozen

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
@@ -36,6 +36,7 @@ MAX_ID_CHARACTERS: Final = 1000
 """Characters; ids are usually short numbers, all of them stay in memory, and an address must contain them."""
 _MAX_NAMED_ITEMS: Final = 100
 """Unusable items named one by one, in a page and in a list."""
+_FACTS: Final = tuple(each.name for each in fields(PageFacts))
 
 
 @dataclass(slots=True)
@@ -365,7 +366,7 @@ class Sweep:
             "page": asked.cursor,
             "differing": differing,
             "to_read": to_read,
-            "facts": asdict(facts),
+            "facts": {name: getattr(facts, name) for name in _FACTS},
             "problems": [stored(each) for each in problems[:_MAX_NAMED_ITEMS]],
             "unnamed": len(problems[_MAX_NAMED_ITEMS:]),
             "records": records,

@@ -149,11 +149,30 @@ class Retrying:
         Raises:
             ServiceError: raised by ``parse`` or the watch, or the last TransportError when retries are used up.
         """
+        # Most requests succeed at once, and tenacity costs several times as much as the rest of this method.
+        try:
+            return await self.attempt(request, parse)
+        except TransportError as error:
+            if not error.retryable:
+                raise
+            failures = [error]
+        return await self._repeat(request, parse, recover, failures)
+
+    async def _repeat(
+        self,
+        request: HttpRequest,
+        parse: Callable[[HttpResponse], T],
+        recover: Callable[[], Awaitable[T | None]] | None,
+        failures: list[TransportError],
+    ) -> T:
+        """Send a request again. ``failures`` holds the failure of its first attempt; this method takes it out."""
         good_before = 0
         give_up_at: float | None = None  # set by the first failure
 
         async def attempt() -> T:
-            found = await recover() if recover is not None and give_up_at is not None else None
+            if failures:
+                raise failures.pop()
+            found = await recover() if recover is not None else None
             return found if found is not None else await self.attempt(request, parse)
 
         async def may_help(state: RetryCallState) -> bool:

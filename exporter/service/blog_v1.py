@@ -304,6 +304,11 @@ class BlogV1(BlogService):
             raw=raw, item=item, problems=(*read.problems, *(() if listed is None else listed.problems)),
         )  # fmt: skip
 
+    def texts(self, raw: Raw) -> tuple[str, str]:
+        """Return both parts of an entry's text without reading its other fields."""
+        read = FieldReader(raw, self.timezone)
+        return read.text("entry_text"), read.text("ps_text")
+
     def _listed(self, raw: Raw) -> Post:
         """Read a list item as an entry without a text."""
         read = FieldReader(raw, self.timezone)

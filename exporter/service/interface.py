@@ -316,6 +316,11 @@ class Records(ABC):
     def post(self, raw: Raw | None, item: Raw | None = None) -> Post:
         """Join an entry's full record with its list item; either may be missing."""
 
+    def texts(self, raw: Raw) -> tuple[str, str]:
+        """Return ``body`` and ``more`` of an entry's full record, as :meth:`post` reads them."""
+        post = self.post(raw)
+        return post.body, post.more
+
     @abstractmethod
     def comment(self, raw: Raw) -> Comment:
         """Read a comment."""

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.archive.layout import SEGMENTS, Layout, numbers_in, segment_name, version_name
+from exporter.archive.safe_files import InnerPath
 from exporter.model.kinds import Kind
 
 
@@ -53,7 +54,8 @@ def test_the_six_segments() -> None:
 def test_every_path_is_inside_the_archive_and_its_own() -> None:
     root = Path("/a/b")
     layout = Layout(root)
-    paths = [path for name, path in vars(layout).items() if name != "root"]
+    declared = (getattr(layout, name) for name in dir(layout) if name != "root")
+    paths = [each for each in declared if isinstance(each, InnerPath)]
     paths += [layout.version(3), layout.manifest(3), layout.segment(3, Kind.USER), layout.latest_segment(Kind.USER)]
     assert len(set(paths)) == len(paths) >= 15
     assert all(root in path.parents for path in paths)

@@ -60,6 +60,7 @@ def test_the_first_help_reads_no_settings_and_no_archive() -> None:
         "cli.language",
         "cli.help",
         "errors",
+        "frozen",
         "message",
         "text",
         "translation",

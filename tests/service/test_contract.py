@@ -51,6 +51,8 @@ def test_records_of_any_json_can_be_read(make: Callable[[], BlogService], value:
             assert isinstance(service.title(kind, raw), str)
     post, comment = service.post(raw, raw), service.comment(raw)
     assert (post.item, comment.raw) == (raw, raw)
+    alone = service.post(raw)
+    assert service.texts(raw) == (alone.body, alone.more)
     assert isinstance(service.post(None, raw).title, str)
     assert isinstance(service.post_id(raw), str)
     assert isinstance(service.upload(raw).name, str)
