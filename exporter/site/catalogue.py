@@ -441,7 +441,7 @@ class Alike:
                 self._places[start + at] = posts.place(other)
 
     def __contains__(self, entry_id: str) -> bool:
-        return bool(self.get(entry_id))
+        return entry_id in self._posts and self._places[self._posts.place(entry_id) * MAX_SIMILAR] < len(self._posts)
 
     def get(self, entry_id: str, default: Sequence[str] = ()) -> Sequence[str]:
         """Return the ids of the entries like an entry, the closest first."""

@@ -19,8 +19,11 @@ from exporter.model.kinds import sort_key
 from exporter.model.records import PostKind
 from exporter.site.facts import Labels
 
-_KEPT_POSTS: Final = 4_096
-"""Entries found by id that stay in memory: those that comments of the same time belong to."""
+_KEPT_POSTS: Final = 8_192
+"""The entries that were read last stay in memory; in most blogs, these are all."""
+_BLOCK_BYTES: Final = 1 << 16
+_KEPT_BLOCKS: Final = 32
+"""Parts of a file that stay in memory."""
 K = TypeVar("K")
 
 
@@ -88,6 +91,7 @@ class RowFile:
         self._file = TemporaryFile()  # noqa: SIM115 - it closes with this object
         weakref.finalize(self, self._file.close)
         self._ends = array("Q", (0,))
+        self._block = lru_cache(_KEPT_BLOCKS)(self._read_block)
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -99,8 +103,16 @@ class RowFile:
 
     def __getitem__(self, at: int) -> bytes:
         start, end = self._ends[at : at + 2]
-        self._file.seek(start)
-        return self._file.read(end - start)
+        block = start // _BLOCK_BYTES
+        found = self._block(block)[start - block * _BLOCK_BYTES : end - block * _BLOCK_BYTES]
+        while len(found) < end - start:
+            block += 1
+            found += self._block(block)[: end - start - len(found)]
+        return found
+
+    def _read_block(self, number: int) -> bytes:
+        self._file.seek(number * _BLOCK_BYTES)
+        return self._file.read(_BLOCK_BYTES)
 
 
 class _Rows:
@@ -112,7 +124,7 @@ class _Rows:
         self._moments = array("d")
         self._order = array("I")
         self._places = array("I")
-        self.kept = lru_cache(_KEPT_POSTS)(self.at)
+        self.at = lru_cache(_KEPT_POSTS)(self._at)
 
     def __len__(self) -> int:
         return len(self._stored)
@@ -138,7 +150,7 @@ class _Rows:
     def _tie(self, row: int) -> tuple[int, int, str]:
         return sort_key(self._read(row).id)
 
-    def at(self, place: int) -> PostSummary:
+    def _at(self, place: int) -> PostSummary:
         """Return the entry at a place."""
         return self._read(self._order[place])
 
@@ -208,7 +220,7 @@ class PostsById(Mapping[str, PostSummary]):
         return isinstance(entry_id, str) and self._rows.place(entry_id) is not None
 
     def __getitem__(self, entry_id: str) -> PostSummary:
-        return self._rows.kept(self.place(entry_id))
+        return self._rows.at(self.place(entry_id))
 
     def place(self, entry_id: str) -> int:
         """Return the place of an entry in the order of the dates.
