@@ -13,6 +13,7 @@ _LATENCY_SLACK_SECONDS = 0.5  # below this, a multiple of the baseline is noise
 _INITIAL_CONCURRENCY = 4.0
 _MIN_REST_ANSWERS = 2  # answers before the limit grows again after a refusal; doubled up to the longest
 _MAX_REST_ANSWERS = 512
+_LONGEST_PROBE_SECONDS = 0.1
 _OVERTAKEN_ROUNDS = 1  # rounds of later answers after which a probe is no longer waited for
 
 _CALM_ANSWERS = 64  # without a refusal, after which a high latency leads to a trial
@@ -56,7 +57,7 @@ class AdaptiveLimit:
     answers. After any other refusal the limit grows again at once. So few requests are refused by a host with
     a fixed limit, and refusals for other reasons cost little time. An attempt to grow sends a single request more, the
     probe, and no other one before the host has answered it: a host that counts refused requests would refuse them all.
-    After a 503 there is no probe, because that status often has other causes, and waiting for probes takes time.
+    After a 503 there is no probe, because that status often has other causes, and none if the host is slow.
 
     A cap keeps the limit where more requests bring no more answers a second. If a lower level had a significantly
     higher throughput, it is tried, and becomes the cap unless the throughput falls. From then on the next lower and the
@@ -106,7 +107,9 @@ class AdaptiveLimit:
     def started(self, turn: Turn) -> None:
         """Record a request; they come in the order of their numbers."""
         self._in_order.started(turn)
-        if self._probing and self._rest and turn.place > self._proven and self._probe is None:
+        # At a slow host, waiting for a probe costs more time than the pauses after several refusals.
+        quick = self._latency is not None and self._latency <= _LONGEST_PROBE_SECONDS
+        if quick and self._probe is None and self._probing and self._rest and turn.place > self._proven:
             self._probe, self._overtaken = turn.number, 0
 
     def answered(self, turn: Turn, latency: float, *, held_back: bool) -> None:
