@@ -34,15 +34,15 @@ Place = Callable[[str], str]
 MAX_CHARACTERS: Final = 60_000_000
 """The most characters of a changed page: long addresses in thousands of short links can make a page much larger."""
 
-_ATTRIBUTE: Final = r"[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s\"'>][^\s>]*+|(?=>)))?+"
+_ATTRIBUTE: Final = r"[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)|[^\s\"'>][^\s>]*+|(?=>)))?+"
 # Without re.ASCII, a byte of a two-byte character would count as a space.
 _TAG: Final = re.compile(
-    rf"<(?:(?P<name>[a-zA-Z][^\s/>]*+)(?P<rest>(?:[\s/]++|{_ATTRIBUTE})*+)>?"
+    rf"<(?:(?P<name>[a-zA-Z][^\s/>]*+)(?P<rest>(?:[\s/]++|{_ATTRIBUTE})*+)(?P<end>>?)"
     r"|/(?P<closed>[a-zA-Z][^\s/>]*+)[^>]*+>?|!--(?:-?>|.*?(?:--!?>|\Z))|[!?/][^>]*+>?)",
     re.DOTALL | re.ASCII,
 )
 _ATTRIBUTES: Final = re.compile(
-    r"([^\s/>][^\s/>=]*+)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>][^\s>]*+)))?+", re.ASCII
+    r"([^\s/>][^\s/>=]*+)(?:\s*+=\s*+(?:\"([^\"]*+)(?:\"|\Z)|'([^']*+)(?:'|\Z)|([^\s\"'>][^\s>]*+)))?+", re.ASCII
 )
 _RAW: Final = {
     name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE | re.ASCII)
@@ -152,6 +152,8 @@ class ReplayWriter:
                 if not found[0].lower().startswith("<?xml-stylesheet"):
                     yield self._limited(found[0])
                 continue
+            if not found["end"]:
+                return  # a browser drops a tag that the page does not end
             name, rest = found["name"].lower(), found["rest"]
             is_empty = rest.endswith("/")
             foreign = foreign + (not is_empty) if name in _FOREIGN else 0 if name in _ENDS_FOREIGN else foreign

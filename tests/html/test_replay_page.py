@@ -63,6 +63,13 @@ def test_a_picture_that_is_also_there_without_scripts_stays_lazy() -> None:
     assert changed(html).startswith('<img class="lazy" src="data:x" data-src="/p.png"><noscript>')
 
 
+@pytest.mark.parametrize(
+    "tag", ["<a href=\"<a href=<b>'", "<img src='a>b", '<a href="x>', '<p title="x', "<a href=/x", "<script", "<b"]
+)
+def test_a_tag_that_the_page_does_not_end_is_dropped_as_in_a_browser(tag: str) -> None:
+    assert changed(f"text {tag}") == "text "
+
+
 _PIECES = st.sampled_from(
     ["<a href=", "'", '"', ">", "<", "/", "x.html", "<b>", "</b>", "text ", "あ", "&amp;", "<!--", "-->", "<p title=", "=",
      "<img src=p.png>", "<svg>", "</svg>", "<noscript>", "</noscript>", "<base href=/q/>", "<div style='background:url(x)'>"]
