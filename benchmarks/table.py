@@ -21,7 +21,7 @@ _MB = 1_000_000
 _LIBRARIES = ("aiohttp", "orjson", "jinja2", "nh3", "selectolax", "PyYAML", "click", "requests")
 _PROGRAMS = (
     "curl --version", "hugo version", "sha256sum --version", "node --version", "restic version", "git --version",
-    "wget --version", f"{PEERS}/bin/scrapy version", f"{PEERS}/bin/pelican --version",
+    "wget --version", "rclone --version", f"{PEERS}/bin/scrapy version", f"{PEERS}/bin/pelican --version",
 )  # fmt: skip
 _SHORT_FORM = "## The short form"
 _SHORT_HEADING = """CPU ratios of `make bench-check`, which fails where one of them grows by more than a quarter.
