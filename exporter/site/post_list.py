@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import marshal
 import weakref
 from array import array
@@ -11,7 +12,7 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import groupby
 from tempfile import TemporaryFile
-from typing import Any, Final, NamedTuple, TypeVar, overload
+from typing import IO, Any, Final, NamedTuple, TypeVar, overload
 
 from exporter.archive.state import IdRows, key_of_id
 from exporter.export.comment_index import UNDATED
@@ -89,7 +90,7 @@ class RowFile:
 
     def __init__(self) -> None:
         self._file = TemporaryFile()  # noqa: SIM115 - it closes with this object
-        weakref.finalize(self, self._file.close)
+        weakref.finalize(self, _close, self._file)
         self._ends = array("Q", (0,))
         self._block = lru_cache(_KEPT_BLOCKS)(self._read_block)
 
@@ -113,6 +114,12 @@ class RowFile:
     def _read_block(self, number: int) -> bytes:
         self._file.seek(number * _BLOCK_BYTES)
         return self._file.read(_BLOCK_BYTES)
+
+
+def _close(file: IO[bytes]) -> None:
+    """Close a file whose content is not needed any more, even if the disk is full."""
+    with contextlib.suppress(OSError):
+        file.close()
 
 
 class _Rows:

@@ -176,13 +176,15 @@ def _texts(raw: Raw, name: str) -> list[str]:
 @contextmanager
 def registered() -> Iterator[None]:
     """Make the service known for as long as the context lasts."""
+    before = dict(DECLARATIONS)
     DECLARATIONS[WideService.name] = Declaration(
         WideService.name, __name__, WideService.__name__, defaults={"timezone": "Asia/Tokyo"}
     )
     try:
         yield
     finally:
-        del DECLARATIONS[WideService.name]
+        DECLARATIONS.clear()
+        DECLARATIONS.update(before)
 
 
 def post(entry_id: str, title: str, body: str = "", **members: Any) -> dict[str, Any]:

@@ -245,9 +245,13 @@ def test_a_file_of_another_content_is_found_also_by_a_quick_look_since_it_was_wr
 def test_files_are_read_again_only_if_they_changed_or_a_verification_found_them_damaged(
     layout: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def fail(handle: int) -> str:
+        os.close(handle)
+        raise ZeroDivisionError
+
     keep(AssetStore(layout))
     assert AssetStore(layout).forget_damaged() == []
-    monkeypatch.setattr(assets, "file_sha256", lambda _: 1 // 0)
+    monkeypatch.setattr(assets, "descriptor_sha256", fail)
     store = AssetStore(layout)
     assert store.forget_damaged() == []
     cache = ChecksumCache(layout, quick=False)
