@@ -161,7 +161,7 @@ class IdRows:
 class Ids(Sequence[str]):
     """The ids of records in their order, made from their keys when they are read; it equals a list of the same ids."""
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # like a list, which it equals
 
     def __init__(self, keys: IdRows) -> None:
         self._keys = keys

@@ -91,7 +91,7 @@ def main(template: Path, folder: Path, way: str, step: int, most: int) -> dict[s
     """Kill the transfer at one call after another; check each result, and complete it."""
     os.fsync = without_waiting  # type: ignore[assignment]  # is called with descriptors only
     if way == "pull-together":
-        incoming._MOST_ALONE, incoming._FILES_TOGETHER, way = 0, 2, "pull"  # type: ignore[misc]
+        incoming._MOST_ALONE, incoming._FILES_TOGETHER, way = 0, 2, "pull"  # type: ignore[misc]  # few at once
     report: dict[str, Any] = {"kills": 0, "faults": []}
     whole = files_in(template)
     number = 1

@@ -54,7 +54,7 @@ def test_a_damaged_picture_is_named_and_all_others_come(many: Built, tmp_path: P
     store = FolderStore(many.root)
     listed = list(store.list())
     gone.unlink()
-    store.list = lambda _prefix="": iter(listed)  # type: ignore[method-assign, assignment]
+    store.list = lambda _prefix="": iter(listed)  # type: ignore[method-assign, assignment]  # before it is gone
     plan, _ = pulled(store, tmp_path / "copy")
     names = {asset_name(MANY[number]) for number in (3, 17, 30)}
     assert set(plan.damaged) == names
