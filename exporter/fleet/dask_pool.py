@@ -37,6 +37,8 @@ _PATIENCE_SECONDS: Final = 600.0
 """How long a cluster may be without workers later."""
 _CONNECT_SECONDS: Final = 15.0
 _CLOSE_SECONDS: Final = 1.0
+_STOP_SECONDS: Final = 30.0
+"""How long our own cluster may take to stop: its workers get five seconds before they are killed."""
 _ADDRESS: Final = re.compile(r"(tcp|tls|ws|wss)://[^\s/@?#]+")
 
 
@@ -141,7 +143,7 @@ class DaskPool:
         try:
             yield cluster
         finally:
-            _quietly(cluster.close, timeout=_CLOSE_SECONDS)
+            _quietly(cluster.close, timeout=_STOP_SECONDS)
 
     def submit(self, number: int, work: Callable[[Any], Any], argument: Any) -> None:
         """Submit a call as a task."""
