@@ -86,10 +86,16 @@ def anchored(english: str, japanese: str) -> str:
     return "".join([*parts, japanese[at:]])
 
 
+def stem(path: Path) -> str:
+    """Return the name that a page has in both languages."""
+    return path.name.removesuffix(".md").removesuffix(".ja")
+
+
 def adapted(path: Path, text: str, language: str = "en") -> str:
     """Return a page's text with links that work in the built pages.
 
-    If a Japanese page lacks the anchor of a link, the link leads to the English page.
+    Links stay in the page's language, except a link between the two files of one page. If a Japanese page lacks the
+    anchor of a link, the link leads to the English page.
 
     Raises:
         BrokenLinkError: the target of a link is missing.
@@ -103,6 +109,9 @@ def adapted(path: Path, text: str, language: str = "en") -> str:
         place = Path(normpath((path.parent / target).as_posix())).resolve()
         if not place.exists():
             raise BrokenLinkError(f"{path.relative_to(ROOT)}: {found['target']}")
+        if place.parent == path.parent and place != path and stem(place) == stem(path):
+            other = f"ja/{stem(path)}.html" if language == "en" else f"../{stem(path)}.html"
+            return f"[{found['text']}]({other}{'#' if anchor else ''}{anchor})"
         if place.name.endswith(".ja.md"):
             place = place.with_name(place.name.removesuffix(".ja.md") + ".md")
         if place in names:
