@@ -106,6 +106,13 @@ def test_a_link_between_the_files_of_a_page_changes_the_language(builder: Module
     assert builder.adapted(japanese, "[English](check.md#findings)", "ja") == "[English](../check.html#findings)"
 
 
+def test_japanese_paragraphs_have_no_spaces_at_the_ends_of_lines(builder: ModuleType) -> None:
+    unchanged = "# 題名\n記事を読みます。\n\n- 記事。\n- 画像。\n1. 一つ。\n2. 二つ。\n\n| 表 |\n|---|\n\n```\nlog   （一覧）\nlog\n```\n"
+    assert builder.joined(unchanged) == unchanged
+    wrapped = "- 記事を\n  読みます。\n  `log` で\n  DIR を見ます。English\n  words\n"
+    assert builder.joined(wrapped) == "- 記事を読みます。`log` で\n  DIR を見ます。English\n  words\n"
+
+
 @pytest.mark.parametrize("name", ["README.md", "README.ja.md"])
 def test_readme_is_one_screen(builder: ModuleType, name: str) -> None:
     assert len((builder.ROOT / name).read_text("utf-8").splitlines()) <= 60
