@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from exporter.html.anchors import Numbering, mark_places, take_footnotes
 from exporter.html.embedded import link_frames, parse_body
-from exporter.html.markdown_escape import code_fence, escape_heading_end
+from exporter.html.markdown_escape import INVISIBLE_TEXT, code_fence, definition_end, escape_heading_end
 from exporter.html.markdown_inline import (
     HARD_BREAK,
     Marks,
@@ -41,6 +41,9 @@ from exporter.text import visible
 
 _LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|brush)[-:]\s*([A-Za-z0-9_+#.\-]{1,30})")
 _LINE_INSIDE = re.compile(r"\n(?!\n)")
+_NOTE_BREAK = "<br>\n"
+"""A line break in footnotes: in these, Jekyll shows a backslash."""
+_BLANK_LINE = "<br> <br>\n"
 _EMPTY_ITEM = "<!-- -->"
 _CODE_INSIDE = PLAIN_INLINE | {"br", "code", "tt", "samp"}
 
@@ -98,6 +101,23 @@ def list_block(into: list[Block], items: list[list[Block]], start: int | None, *
         into[-1] = Block("list", f"{before.text}\n{text}", marker, before.follows, stray)
     else:
         into.append(Block("list", text, marker, follows, stray))
+
+
+def footnote_block(label: str, blocks: list[Block]) -> Block:
+    """Return a GFM footnote that readers without footnotes show as text, after its label.
+
+    Such a reader would hide a text without spaces, because it looks like a link's address. Text after it prevents this.
+    The reader would show an indented paragraph as code, so blank lines inside one paragraph separate those of a note.
+    """
+    is_prose = all(block.kind == "text" or not block.text.replace("<br>", "") for block in blocks)
+    text = _BLANK_LINE.join([block.text for block in blocks if block.kind == "text"]) if is_prose else join(blocks)
+    end = definition_end(text)
+    if end is not None and is_prose:
+        text = f"{text[:end]} {INVISIBLE_TEXT}{text[end:]}"
+    elif end is not None:
+        text = f"{INVISIBLE_TEXT} {INVISIBLE_TEXT}\n\n{text}"
+    text = _LINE_INSIDE.sub("\n    ", text)
+    return Block("footnote", f"[^{label}]: {text}")
 
 
 def _is_tight(item: list[Block]) -> bool:
@@ -422,10 +442,9 @@ def to_markdown(
     for note in notes:
         if change is not None:
             change(note.held)
-        writer = BlockWriter(line_break)
+        writer = BlockWriter(_NOTE_BREAK)
         writer.write(note.held)
-        text = _LINE_INSIDE.sub("\n    ", join(writer.blocks))
-        blocks.append(Block("footnote", f"[^{note.label}]: {text}"))
+        blocks.append(footnote_block(note.label, writer.blocks))
     # Characters that no text file can contain can only come from numeric character references.
     text, more = visible(join(blocks)) if "&#" in source else (join(blocks), 0)
     return Markdown(text, replaced + more, len(notes))
