@@ -22,6 +22,7 @@ from exporter.html.markdown_inline import (
     trimmed,
 )
 from exporter.html.safe_html import safe_html
+from exporter.html.service_habits import quieten
 from exporter.html.text import text_of
 from exporter.html.tree import (
     BLOCKS,
@@ -413,6 +414,7 @@ def to_markdown(
     *,
     line_break: str = HARD_BREAK,
     footnotes: Numbering | None = None,
+    quiet: bool = False,
 ) -> Markdown:
     """Convert a body after ``change`` has modified its tree.
 
@@ -420,6 +422,7 @@ def to_markdown(
     (API 2.8). One that is too complex to parse is shown as its source, and one that is too large as its text after an
     explanation, each in a code block. The ids of ``places`` are marked as HTML. ``line_break`` is the Markdown for a
     line break. If links to these are footnotes, they become GFM footnotes, numbered by ``footnotes``.
+    With ``quiet``, marks of services are left out as :func:`~exporter.html.service_habits.quieten` does.
     """
     source, replaced = visible(html)
     try:
@@ -429,6 +432,8 @@ def to_markdown(
         return Markdown(f"{too_large_words(len(html))}\n\n{shown}", replaced)
     except TooComplex:
         return Markdown(code_fence(source.replace("\r", ""), "html"), replaced)
+    if quiet:
+        quieten(body, source, marked=False)
     notes = take_footnotes(body, footnotes) if footnotes is not None and places and "[^" not in source else []
     mark_places(body, places)
     if "<iframe" in source.lower():

@@ -19,9 +19,11 @@ from markupsafe import Markup
 from exporter.html.embedded import EmbedKind, embeds, parse_body
 from exporter.html.links import absolute
 from exporter.html.page_sanitizer import ID_PREFIX, TAGS, clean, is_inline_picture, is_link
+from exporter.html.service_habits import EMOJI, emoji_text, quieten
 from exporter.html.text import plain_text, text_in, text_of
 from exporter.html.tree import (
     DROPPED,
+    HABIT,
     LINE_TAGS,
     Element,
     TooComplex,
@@ -99,10 +101,12 @@ class BodyWriter:
     picture: Callable[[str], DrawnPicture] | None = None
     _embedded: dict[EmbedKind, str] = field(init=False)
     _missing: str = field(init=False)
+    _unnamed: str = field(init=False)
 
     def __post_init__(self) -> None:
         t = translator(self.language)
         self._embedded = {EmbedKind.PAGE: t("Embedded"), EmbedKind.VIDEO: t("Video"), EmbedKind.SOUND: t("Sound")}
+        self._unnamed = t("Emoji")
         self._missing = t("The picture is not in this page") if self.alone else t("This picture was not saved")
 
     def html(self, source: str, root: str, places: Collection[str] = (), *, colours: bool = False) -> Markup:
@@ -119,7 +123,7 @@ class BodyWriter:
     def html_and_text(self, source: str, root: str, *, colours: bool = False) -> tuple[Markup, str]:
         """Return a body as :meth:`html` and its text as :func:`~exporter.html.text.plain_text`, parsed once."""
         html, body = self._shown(source, root, (), colours=colours)
-        return html, plain_text(source) if body is None else text_in(body)
+        return html, plain_text(source, quiet=True) if body is None else text_in(body)
 
     def _shown(
         self, source: str, root: str, places: Collection[str], *, colours: bool
@@ -137,6 +141,7 @@ class BodyWriter:
         except TooComplex:
             return Markup("<pre>{}</pre>").format(text), None
         keep_lines = not any(node.tag in LINE_TAGS for node in body.elements())
+        quieten(body, text)
         valid = valid_html(body, kept=_PLAYERS, dropped=_HIDDEN, places=places)
         colours = colours and len(text) <= _MAX_HIGHLIGHTED_CHARACTERS
         shown = self._written(valid, root, keep_lines=keep_lines, colours=colours)
@@ -180,6 +185,8 @@ class BodyWriter:
         if tag not in TAGS:
             return "", " " if tag in {"option", "optgroup"} else ""
         found = dict(element.attributes)  # the sanitizer drops all that it does not permit
+        if HABIT in found:
+            found["class"] = found.pop(HABIT)
         if tag == "a":
             href = self._link(found.pop("href", ""), root)
             if href is not None and is_link(href):
@@ -192,6 +199,8 @@ class BodyWriter:
 
     def _picture(self, element: Element, root: str, *, linked: bool) -> str:
         source = picture_source(element)
+        if HABIT in element.attributes:
+            return self._emoji(source, element.attributes, root)
         alt = element.attributes.get("alt", "")
         kept = dict(element.attributes)
         if is_inline_picture(source.strip()):
@@ -207,6 +216,23 @@ class BodyWriter:
         named = escape(alt or self._missing)
         shown = escape(address)
         return f'<span class="lost" title="{escape(self._missing)}">{named} <a href="{shown}">{shown}</a></span>'
+
+    def _emoji(self, source: str, written: dict[str, str], root: str) -> str:
+        """Return an emoji as a small picture in the line, or as its name if the picture was not saved."""
+        name = written[HABIT].partition(" ")[2]
+        kept = {name: value for name, value in written.items() if name in {"width", "height"}}
+        local = self.local_path(source)
+        if is_inline_picture(source.strip()):
+            kept["src"] = source.strip()
+        elif local is None or not self.drawn(local):
+            shown = escape(emoji_text(name))
+            return shown if shown == name else f'<span class="{EMOJI}" title="{escape(self._missing)}">{shown}</span>'
+        elif self.picture is None:
+            kept["src"] = f"{root}{self.prefix}{local}"
+        else:
+            place, size = self.picture(local)
+            kept = {**(_sides(kept, size) if size else {}), "src": f"{root}{place}", "loading": "lazy"}
+        return _opening("img", {"class": EMOJI, **kept, "alt": name or self._unnamed, "title": name or self._unnamed})
 
     def _local_picture(
         self, element: Element, kept: dict[str, str], local: str, shown: DrawnPicture, root: str, *, linked: bool

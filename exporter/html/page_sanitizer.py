@@ -11,6 +11,7 @@ from typing import Final
 
 import nh3
 
+from exporter.html.service_habits import CONTENTS, EMOJI, KEYWORD
 from exporter.html.tree import tag_set
 
 _LENGTH = r"(?:0|[0-9]{1,4}(?:\.[0-9]{1,3})?(?:px|pt|em|rem|ex|ch|%|mm|cm|in)?)"
@@ -103,7 +104,14 @@ ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
 }
 COLOURS: Final = tag_set("ck cs cc cm cn ct ca cd")
 """Classes of highlighted code: keywords, strings, comments, numbers, names, tags, added and deleted lines."""
-CLASSES: Final = {"a": {"card", "player"}, "span": {"lost", *COLOURS}}
+CLASSES: Final = {
+    "a": {"card", "player", KEYWORD},
+    "img": {EMOJI},
+    "span": {"lost", EMOJI, *COLOURS},
+    "div": {CONTENTS},
+    "ol": {CONTENTS},
+    "ul": {CONTENTS},
+}
 """The permitted classes, which :mod:`exporter.html.page_body` sets."""
 
 _NEVER_SHOWN: Final = set(

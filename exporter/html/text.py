@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Final
 
 from exporter.html.embedded import parse_body
+from exporter.html.service_habits import quieten
 from exporter.html.tree import BLOCKS, DROPPED, Element, TooComplex, TooLarge
 
 _TAG = re.compile(r"<[^<>]*>")
@@ -30,8 +31,11 @@ def collapse(text: str) -> str:
     return _SPACES.sub(" ", text).strip(" ")
 
 
-def plain_text(source: str) -> str:
-    """Return a body's text: blocks and ``<br>`` end a line, pictures are their ``alt``, scripts are left out."""
+def plain_text(source: str, *, quiet: bool = False) -> str:
+    """Return a body's text: blocks and ``<br>`` end a line, pictures are their ``alt``, scripts are left out.
+
+    With ``quiet``, marks of services are left out as :func:`~exporter.html.service_habits.quieten` does.
+    """
     if "<" not in source and "&" not in source:
         return source
     try:
@@ -40,6 +44,8 @@ def plain_text(source: str) -> str:
         return text_of(source)
     except TooComplex:
         return html.unescape(_TAG.sub(" ", source))
+    if quiet:
+        quieten(body, source)
     return text_in(body)
 
 
