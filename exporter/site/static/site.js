@@ -151,7 +151,11 @@
 
   const help = document.getElementById("keys");
   const actions = {
-    "/": function () { (document.querySelector("main input[type=search]") ?? document.querySelector("input[type=search]")).focus(); },
+    "/": function () {
+      const field = document.querySelector("main input[type=search]") ?? document.querySelector("input[type=search]");
+      if (field.checkVisibility()) field.focus();
+      else document.querySelector(".seek").click();
+    },
     j: function () { move(1); },
     k: function () { move(-1); },
     n: function () { follow("next"); },
