@@ -16,6 +16,7 @@ from exporter.html.page_sanitizer import ATTRIBUTES, TAGS, clean, safe_style
 from exporter.html.text import plain_text
 from exporter.html.tree import Element, parse
 from exporter.model.asset import Asset
+from exporter.translation import translator
 from tests.html.payloads import PAYLOADS
 
 BASE = "https://sea.example/"
@@ -170,9 +171,40 @@ class TestStoredPictures:
         link, image = next(each for each in found if each.tag == "a"), next(each for each in found if each.tag == "img")
         assert link.attributes["href"] == f"../../../{PICTURE}"
         assert image.attributes == {
-            "src": f"../thumbnails/ab/{SHA}.webp", "alt": "a b.png", "loading": "lazy",
+            "src": f"../thumbnails/ab/{SHA}.webp", "alt": translator("ja")("Picture {n}", n=1), "class": "unnamed", "loading": "lazy",
             "width": str(sides[0]), "height": str(sides[1]),
         }  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("picture", "alt"),
+        [
+            ('<img src="/a%20b.png" alt="IMG_0004.jpg" title="f:id:umi:20200101123456j:plain">', "Picture 1"),
+            ('<img src="/a%20b.png" alt="桜" title="桜の下で">', "桜"),
+            ('<img src="/a%20b.png" alt="" width="16" height="16">', ""),
+            ('<img src="/a%20b.png" alt="icon.gif" width="16" height="16">', ""),
+            ('<a href="/b"><img src="/a%20b.png" alt="icon.gif" width="16" height="16"></a>', "Picture 1"),
+            ('<a href="/b"><img src="data:image/gif;base64,AAAA"></a>', "Picture 1"),
+            ('<img src="data:image/gif;base64,AAAA" alt="0004.gif">', "Picture 1"),
+            ('<img src="data:image/gif;base64,AAAA" alt="">', ""),
+            ('<img src="data:image/gif;base64,AAAA" alt="海">', "海"),
+        ],
+    )
+    def test_a_file_name_is_no_description(self, drawn: Callable[[str], str], picture: str, alt: str) -> None:
+        expected = alt.replace("Picture 1", translator("ja")("Picture {n}", n=1))
+        (image,) = (each for each in elements(drawn(f"<p>海。{picture}</p>")) if each.tag == "img")
+        assert image.attributes["alt"] == expected
+        assert image.attributes.get("title", "") == ("桜の下で" if alt == "桜" else "")
+
+    def test_a_missing_picture_is_not_named_by_its_file(self, drawn: Callable[[str], str]) -> None:
+        html = drawn('<img src="https://gone.example/c.png" alt="IMG_0004.jpg">')
+        assert "IMG_0004" not in html
+        assert translator("ja")("This picture was not saved") in html
+
+    def test_a_portrait_has_its_ratio_for_the_style_sheet(self) -> None:
+        tall = DrawnPicture(PICTURE, (600, 1200))
+        body = BodyWriter(writer(asset("https://sea.example/a.png")).local_path, BASE, picture=lambda _: tall)
+        assert 'style="color:red;--c:red;--r:0.50"' in body.html('<img src="/a.png" style="color:red">', "")
+        assert 'style="--r:' not in body.html('<img src="/a.png" width="16">', "")
 
     @pytest.mark.parametrize(
         "html",
