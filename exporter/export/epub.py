@@ -16,6 +16,7 @@ from itertools import chain, groupby
 from math import sqrt
 from typing import Final, NamedTuple
 
+from exporter.export.book_cover import chosen_picture
 from exporter.export.epub_chapter import FOREIGN, BookLinks, BookPages, chapter_name
 from exporter.export.epub_pages import page_id, with_page_breaks
 from exporter.export.formats import Format
@@ -207,6 +208,7 @@ class _Binder:
         self._pages = BookPages(posts.options)
         self._title = collapse(posts.options.title) or posts.blog_id
         self._author = collapse(posts.author) or posts.blog_id
+        self._cover = chosen_picture(posts, self._media)
 
     def books(self) -> Iterator[ExportFile]:
         """Yield each book as a ZIP whose members are made while it is written."""
@@ -261,13 +263,16 @@ class _Binder:
         book.chapters.append(_Chapter(chapter_name(post.id), name, post.when.date(), range(first, following)))
         return text.encode()
 
-    def _frame(self, book: _Book, links: BookLinks) -> Iterator[Content]:
+    def _frame(self, book: _Book, links: BookLinks) -> Iterator[Content | Copy]:
         """Yield the files about the whole book."""
         t = self._pages.t
         common = {"title": book.title, "author": self._author}
+        picture = None if self._cover is None else links.picture(self._cover.asset.url)
+        yield from links.members()
         art = cover(book.title, self._posts.blog_id, (chapter.day for chapter in book.chapters))
-        yield Content("EPUB/cover.svg", [self._plain("cover.svg", cover=art, **common)])
-        yield Content("EPUB/cover.xhtml", [self._plain("cover.xhtml", **common)])
+        if picture is None:
+            yield Content("EPUB/cover.svg", [self._plain("cover.svg", cover=art, **common)])
+        yield Content("EPUB/cover.xhtml", [self._plain("cover.xhtml", picture=picture or "cover.svg", **common)])
         first = next(self._groups(book), None)
         names = {"contents_label": t("Contents"), "cover_label": t("Cover"), "pages_label": t("Pages")}
         nav = self._plain("nav.xhtml", groups=self._groups(book), first=first, pages=book.pages(), **names)
@@ -280,6 +285,8 @@ class _Binder:
             blog_id=self._posts.blog_id,
             modified=f"{self._posts.newest().astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
             accessibility=t("Pictures have the descriptions that the blog gave them."),
+            cover=picture or "cover.svg",
+            cover_is_drawn=picture is None,
             paged=bool(book.chapters),
             files=book.files,
             pictures=links.pictures.items(),
