@@ -106,6 +106,7 @@ def test_they_replace_those_of_the_service(own: str) -> None:
         HATENA.replace("#い", "https://a.example/") + PARTS,
         HATENA.replace("<ul>", "<ul id='top'>") + PARTS + "<p><a href='#top'>目次へ</a></p>",
         HATENA.replace("table-of-contents", "my-contents") + PARTS,
+        f"<h2>目次</h2>{HATENA}{PARTS}",
     ],
 )
 def test_those_of_the_service_stay_if_ours_says_less(body: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from exporter.html.service_habits import CONTENTS
@@ -41,7 +42,7 @@ def with_contents(text: str, label: str) -> str:
     if _MARK in text:
         rest, asked = _without_lists(text)
         marked, found = _marked(rest)
-        if not asked <= {place for _, place, _ in found} or _leads_into(text, rest, marked):
+        if not asked <= {each.place for each in found} or _skips(found) or _leads_into(text, rest, marked):
             found = []
     if len(found) < _MIN_HEADINGS:
         marked, found = _marked(text)
@@ -109,6 +110,12 @@ def _next_list(text: str, start: int) -> tuple[int, int] | None:
                 if not depth:
                     return opening.start(), text.index(">", edge.end()) + 1
     return None
+
+
+def _skips(headings: list[_Heading]) -> bool:
+    """Return whether a level is missing, because the headings were below the title of a list that was left out."""
+    levels = [1, *(each.level for each in headings)]
+    return any(below > above + 1 for above, below in pairwise(levels))
 
 
 def _leads_into(text: str, rest: str, marked: str) -> bool:
