@@ -252,7 +252,7 @@ def _sums(result: CheckResult) -> Iterator[str]:
     if result.clock_skew is not None:
         skew = message("{seconds:+.0f} s compared with the service", seconds=result.clock_skew)
         yield from _fact(message("Clock"), skew)
-    sent = message("{sent} sent, at most {most}", sent=result.requests, most=result.most_requests)
+    sent = message("{sent:,} sent, at most {most:,}", sent=result.requests, most=result.most_requests)
     yield from _fact(message("Requests"), sent)
 
 

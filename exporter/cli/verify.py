@@ -284,7 +284,7 @@ def _has_been(reader: Archive, digits: str) -> bool:
     found = count_heads(reader.layout, digits)
     if found > 1:
         raise UsageError(
-            "option --expect is {digits!r}, with which {found} heads of this archive begin: give more digits.",
+            "option --expect is {digits!r}, with which {found:,} heads of this archive begin: give more digits.",
             digits=digits,
             found=found,
         )

@@ -271,7 +271,7 @@ class IndexFile:
             offset += len(line) + len(plain)
             count += 1
         if count != self._count:
-            raise WrongIndex(message("it has {count} records, not {expected}", count=count, expected=self._count))
+            raise WrongIndex(message("it has {count:,} records, not {expected:,}", count=count, expected=self._count))
 
 
 def id_of(lines: bytes) -> tuple[Kind, str]:

@@ -119,7 +119,7 @@ def test_a_title_without_a_list_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("characters", "said"), [(600, None), (1_000, "約 2 分で読めます"), (4_600, "約 10 分で読めます")]
+    ("characters", "said"), [(600, None), (1_000, "約 2\u00a0分で読めます"), (4_600, "約 10\u00a0分で読めます")]
 )
 def test_the_reading_time(characters: int, said: str | None) -> None:
     made = page("海" * characters)

@@ -156,8 +156,8 @@ class _EntryPage:
         title, body = self._site.parts.title(self._post), self._body(entry, comments)
         return "".join([
             shell.title, title, shell.scripts, self._scripts(), shell.text,
-            f'<article class="entry" data-entry="{self._post.page}">\n', self._header(title), body,
-            self._pictures(body), comment_list(self._site, self._post, comments), "</article>\n",
+            f'<article class="entry" data-entry="{self._post.page}">\n<div class="leaf">\n', self._header(title), body,
+            "</div>\n", self._pictures(body), comment_list(self._site, self._post, comments), "</article>\n",
             see_also(self._site, self._post), self._turn(), self._facts(entry), shell.end,
         ])  # fmt: skip
 
@@ -165,7 +165,9 @@ class _EntryPage:
         root = self._root
         before = f'<link rel="prev" href="{root}{self._before.page}">' if self._before else ""
         after = f'<link rel="next" href="{root}{self._after.page}">' if self._after else ""
-        scripts = (f'<script src="{root}static/{name}.js" defer></script>\n' for name in ("lightbox", "reading"))
+        scripts = (
+            f'<script src="{root}static/{name}.js" defer></script>\n' for name in ("lightbox", "reading", "vertical")
+        )
         return f"{''.join(scripts)}{before}{after}"
 
     def _header(self, title: str) -> str:

@@ -3,7 +3,6 @@
 (function () {
   const entry = document.querySelector("article.entry");
   const html = document.documentElement;
-  const bodies = entry.querySelectorAll(":scope > .body, .more > .body");
   const choices = {
     face: ["sans", "serif"],
     size: ["small", "medium", "large", "largest"],
@@ -11,7 +10,7 @@
   };
 
   function reachable() {
-    for (const each of entry.querySelectorAll(".body, .body pre, .body table")) {
+    for (const each of entry.querySelectorAll(".body pre, .body table")) {
       const scrolls = each.scrollWidth > each.clientWidth && getComputedStyle(each).overflowX !== "visible";
       if (scrolls) each.tabIndex = 0;
       else each.removeAttribute("tabindex");
@@ -109,15 +108,6 @@
     reachable();
   }
 
-  // Columns that stand side by side are gone through with the wheel that goes down pages.
-  for (const body of bodies) {
-    body.addEventListener("wheel", function (event) {
-      if (html.dataset.way !== "vertical" || !event.deltaY) return;
-      const before = body.scrollLeft;
-      body.scrollLeft -= event.deltaY;
-      if (body.scrollLeft !== before) event.preventDefault();
-    }, { passive: false });
-  }
   const contents = entry.querySelector(".contents details");
   if (contents) {
     contents.open = matchMedia("(min-width: 76rem)").matches;
