@@ -76,9 +76,9 @@ _FILE_NAME: Final = re.compile(r"[a-z]{3,}[a-z_-]*")
 """File names that are words, such as Cocolog's ``sun.gif``; most services number their files."""
 _MAX_NAME_CHARACTERS: Final = 40
 
+_CONTENTS_HINTS: Final = ("table-of-contents", "toc_container", "ez-toc-container", "lwptoc", "rtoc-mokuji")
 _HINTS: Final = (
-    ("class=", ("hatena.ne.jp/keyword/", _CITATION, "table-of-contents", "toc_container", "ez-toc-container", "lwptoc",
-                "rtoc-mokuji", _AD_UNIT, _FC2_BUTTON)),
+    ("class=", ("hatena.ne.jp/keyword/", _CITATION, *_CONTENTS_HINTS, _AD_UNIT, _FC2_BUTTON)),
     ("src=", ("emoji", "emoticon", "smil", "/ucs/img/char/", ".fc2.com/image/", "blog.seesaa.jp/images_",
               "picto0.jugem.jp")),
     (_FC2_HINT, ("",)),
@@ -99,6 +99,20 @@ def has_habits(html: str) -> bool:
                 if word in html:
                     return True
     return False
+
+
+def hides_beginning(html: str) -> bool:
+    """Return whether a table of contents or FC2's notice may stand before a text's own words."""
+    return _FC2_HINT in html or ("class=" in html and any(word in html for word in _CONTENTS_HINTS))
+
+
+def without_contents(body: Element) -> None:
+    """Remove the tables of contents that :func:`quieten` marked."""
+    for parent in (body, *body.elements()):
+        if any(isinstance(each, Element) and each.attributes.get(HABIT) == CONTENTS for each in parent.children):
+            parent.children = [
+                each for each in parent.children if isinstance(each, str) or each.attributes.get(HABIT) != CONTENTS
+            ]
 
 
 def is_emoji(address: str) -> bool:
