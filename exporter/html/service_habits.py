@@ -76,12 +76,14 @@ _FILE_NAME: Final = re.compile(r"[a-z]{3,}[a-z_-]*")
 """File names that are words, such as Cocolog's ``sun.gif``; most services number their files."""
 _MAX_NAME_CHARACTERS: Final = 40
 
+_CONTENTS_HINTS: Final = ("table-of-contents", "toc_container", "ez-toc-container", "lwptoc", "rtoc-mokuji")
 _HINTS: Final = (
-    "hatena.ne.jp/keyword/", _CITATION, "table-of-contents", "toc_container", "ez-toc-container", "lwptoc",
-    "rtoc-mokuji", _AD_UNIT, _FC2_BUTTON, _FC2_HINT, "emoji", "emoticon",
-    "smiley", "smilies", "/ucs/img/char/", ".fc2.com/image/", "blog.seesaa.jp/images_", "picto0.jugem.jp",
+    ("class=", ("hatena.ne.jp/keyword/", _CITATION, *_CONTENTS_HINTS, _AD_UNIT, _FC2_BUTTON)),
+    ("src=", ("emoji", "emoticon", "smil", "/ucs/img/char/", ".fc2.com/image/", "blog.seesaa.jp/images_",
+              "picto0.jugem.jp")),
+    (_FC2_HINT, ("",)),
 )  # fmt: skip
-"""A text without any of these has no habit to quieten, as nearly all."""
+"""A text has marks only if it has an attribute and one of the words after it; nearly all texts have none."""
 
 _UNSEEN: Final = tag_set("link noscript script style")
 _WRAPPERS: Final = tag_set("aside center dd div dl dt figure h1 h2 h3 h4 h5 h6 p section span")
@@ -91,7 +93,26 @@ _MAX_LABEL_CHARACTERS: Final = 40
 
 def has_habits(html: str) -> bool:
     """Return whether a text may have a mark that :func:`quieten` knows."""
-    return any(hint in html for hint in _HINTS)
+    for attribute, words in _HINTS:
+        if attribute in html:
+            for word in words:
+                if word in html:
+                    return True
+    return False
+
+
+def hides_beginning(html: str) -> bool:
+    """Return whether a table of contents or FC2's notice may stand before a text's own words."""
+    return _FC2_HINT in html or ("class=" in html and any(word in html for word in _CONTENTS_HINTS))
+
+
+def without_contents(body: Element) -> None:
+    """Remove the tables of contents that :func:`quieten` marked."""
+    for parent in (body, *body.elements()):
+        if any(isinstance(each, Element) and each.attributes.get(HABIT) == CONTENTS for each in parent.children):
+            parent.children = [
+                each for each in parent.children if isinstance(each, str) or each.attributes.get(HABIT) != CONTENTS
+            ]
 
 
 def is_emoji(address: str) -> bool:

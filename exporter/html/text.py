@@ -5,11 +5,12 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Final
 
 from exporter.html.embedded import parse_body
-from exporter.html.service_habits import quieten
+from exporter.html.service_habits import hides_beginning, quieten, without_contents
 from exporter.html.tree import BLOCKS, DROPPED, Element, TooComplex, TooLarge
 
 _TAG = re.compile(r"<[^<>]*>")
@@ -47,6 +48,19 @@ def plain_text(source: str, *, quiet: bool = False) -> str:
     if quiet:
         quieten(body, source)
     return text_in(body)
+
+
+def text_start_quiet(source: str, characters: int) -> str:
+    """Return the beginning of a body's text as :func:`text_start`, without a service's marks before it."""
+    if hides_beginning(source):
+        with suppress(TooComplex):
+            body = parse_body(source)
+            quieten(body, source)
+            without_contents(body)
+            text = text_in(body)
+            if text:
+                return text
+    return text_start(source, characters)
 
 
 def text_in(body: Element) -> str:

@@ -20,7 +20,7 @@ from exporter.html.links import AddressPattern, absolute, host_of
 from exporter.html.local_links import EntryAddresses
 from exporter.html.page_body import DrawnPicture
 from exporter.html.service_habits import is_emoji
-from exporter.html.text import text_start
+from exporter.html.text import text_start_quiet
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind, sort_key
 from exporter.model.labels import is_labelled, is_marked, path_of
@@ -45,7 +45,7 @@ _PICTURE_TAG = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
 
 def beginning_of(body: str) -> str:
     """Return the beginning of a body without its pictures; it ends in ``…`` if the body continues."""
-    text = text_start(_PICTURE_TAG.sub("", body[:_READ_CHARACTERS]), _BEGINNING_CHARACTERS * 2 + 1)
+    text = text_start_quiet(_PICTURE_TAG.sub("", body[:_READ_CHARACTERS]), _BEGINNING_CHARACTERS * 2 + 1)
     text = " ".join(visible(text[: _BEGINNING_CHARACTERS * 2 + 1])[0].split())
     return text if len(text) <= _BEGINNING_CHARACTERS else text[:_BEGINNING_CHARACTERS].rstrip() + "…"
 

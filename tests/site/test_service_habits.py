@@ -6,6 +6,7 @@ import pytest
 
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.site import SiteOptions
+from exporter.site.catalogue import beginning_of
 from exporter.site.pages.entry import entry_files
 from exporter.site.pages.gallery import shown_pictures
 from exporter.site.pages.site import Site
@@ -51,3 +52,24 @@ def test_the_search_has_the_text_of_the_page(memory: Memory, body: str, text: st
     site = site_of(memory)
     next(iter(entry_files(site))).render()
     assert site.searched["1"].text == searched_text(site.catalogue.entry(site.catalogue.by_id["1"])) == text
+
+
+@pytest.mark.parametrize(
+    ("body", "beginning"),
+    [
+        (
+            "<ul class='table-of-contents'><li><a href='#a'>はじめに</a><ul><li>x</li></ul></li></ul><p>今日は</p>",
+            "今日は",
+        ),
+        ("<div><div id='toc_container' class='x'><p>目次</p><ul><li>あ</li></ul></div></div><p>今日は</p>", "今日は"),
+        ("<ul class='table-of-contents'><li><a href='#a'>はじめに</a></li></ul>", "はじめに"),
+        (
+            "<p>上記の広告は1ヶ月以上更新のないブログに表示されています。<br>新しい記事を書く事で広告が消せます。</p>海",
+            "海",
+        ),
+        ("<p>上記の広告は嘘です。</p>海", "上記の広告は嘘です。 海"),
+        ("<ul class='contents'><li>はじめに</li></ul><p>今日は</p>", "はじめに 今日は"),
+    ],
+)
+def test_an_excerpt_begins_with_the_words_of_the_writer(body: str, beginning: str) -> None:
+    assert beginning_of(body) == beginning
