@@ -103,7 +103,7 @@ ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
 }
 COLOURS: Final = tag_set("ck cs cc cm cn ct ca cd")
 """Classes of highlighted code: keywords, strings, comments, numbers, names, tags, added and deleted lines."""
-CLASSES: Final = {"a": {"card", "player"}, "span": {"lost", *COLOURS}}
+CLASSES: Final = {"a": {"card", "player"}, "span": {"lost", *COLOURS}, "div": {"wide"}, "td": {"long"}, "th": {"long"}}
 """The permitted classes, which :mod:`exporter.html.page_body` sets."""
 
 _NEVER_SHOWN: Final = set(
