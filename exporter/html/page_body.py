@@ -48,10 +48,12 @@ _HIDDEN: Final = DROPPED - {"col", "colgroup", "wbr"} | {"math", "svg"}
 _VOID: Final = tag_set("br col hr img wbr")
 _PLAIN_TAGS: Final = {tag: (f"<{tag}>", "" if tag in _VOID else f"</{tag}>") for tag in TAGS}
 """The opening and closing tag of each element without attributes."""
-_BARE_TAGS: Final = {tag: tags for tag, tags in _PLAIN_TAGS.items() if tag not in {"a", "img"}}
+_BARE_TAGS: Final = {tag: tags for tag, tags in _PLAIN_TAGS.items() if tag not in {"a", "img", "table", "td", "th"}}
 """Those that are written like this in any page."""
 _MAX_HIGHLIGHTED_CHARACTERS: Final = 200_000
 """Code in longer bodies is not highlighted."""
+_SHORT_CELL_CHARACTERS: Final = 5
+"""Text in a table's cell that is never broken into lines; a cell with more text is at least this wide."""
 _ICON_PIXELS: Final = 48
 """A picture of less width or height is part of a line of text and is not a link."""
 _POSITION: Final = re.compile(r"\s*(?:float|margin)", re.IGNORECASE)
@@ -212,6 +214,10 @@ class BodyWriter:
                 found["id"] = found["name"]
             if "href" not in found:
                 tag = "span"
+        elif tag == "table":
+            return f'<div class="wide">{_opening(tag, found)}', "</table></div>"
+        elif tag in {"td", "th"} and _is_long(element):
+            found["class"] = "long"
         return _opening(tag, found), _PLAIN_TAGS[tag][1]
 
     def _group(self, element: Element, page: _Page) -> str | None:
@@ -394,6 +400,18 @@ class _Page:
     colours: bool
     unnamed: int = 0
     groups: GroupFinder = field(default_factory=GroupFinder)
+
+
+def _is_long(cell: Element) -> bool:
+    """Return whether a table's cell has text that may be broken into lines; one with a picture or a table has not."""
+    length = 0
+    for node in cell.walk():
+        if not isinstance(node, str):
+            if node.tag in {"img", "table"}:
+                return False
+        elif length <= _SHORT_CELL_CHARACTERS:
+            length += len(node.strip())
+    return length > _SHORT_CELL_CHARACTERS
 
 
 def _sides(written: dict[str, str], size: tuple[int, int]) -> dict[str, str]:

@@ -106,11 +106,13 @@ COLOURS: Final = tag_set("ck cs cc cm cn ct ca cd")
 """Classes of highlighted code: keywords, strings, comments, numbers, names, tags, added and deleted lines."""
 CLASSES: Final = {
     "a": {"card", "player", KEYWORD},
-    "div": {"pictures", "row", CONTENTS},
+    "div": {"pictures", "row", "wide", CONTENTS},
     "figure": {"pictures"},
     "img": {"unnamed", EMOJI},
     "ol": {CONTENTS},
     "span": {"lost", EMOJI, *COLOURS},
+    "td": {"long"},
+    "th": {"long"},
     "ul": {CONTENTS},
 }
 """The permitted classes, which :mod:`exporter.html.page_body` sets."""

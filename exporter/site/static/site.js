@@ -99,6 +99,7 @@
     if (!section.dataset.days.split(" ").includes(day)) return;
     const found = await blogLoad("day", day, "day-" + day + ".js");
     section.querySelector("ul").append(...found.map(function (row) { return card(row, section.dataset); }));
+    section.querySelector("small").textContent = found.length;
     section.hidden = false;
   }
 
@@ -116,6 +117,7 @@
       for (const each of kept("reading", [])) {
         list.append(listItem(each.page + "#read-" + each.at, each.title, each.at + "%"));
       }
+      section.querySelector("small").textContent = list.children.length;
       section.hidden = !list.children.length;
     }
     const entry = document.querySelector("[data-entry]");
