@@ -202,10 +202,9 @@ class BodyWriter:
         if tag not in TAGS:
             return "", " " if tag in {"option", "optgroup"} else ""
         found = dict(element.attributes)  # the sanitizer drops all that it does not permit
-        if HABIT in found:
-            found["class"] = found.pop(HABIT)
-        if found.get("class") == GALLERY:
-            del found["class"]
+        written = found.pop(HABIT, found.pop("class", None))
+        if written is not None and written != GALLERY:
+            found["class"] = written
         if tag == "a":
             href = self._link(found.pop("href", ""), page.root)
             if href is not None and is_link(href):

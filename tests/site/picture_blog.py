@@ -60,7 +60,10 @@ _STACKED: Final = '<p><img src="{12}" alt="IMG_0012.JPG"><br><img src="{13}" alt
 
 
 def picture_blog(root: Path, *, months: int = 30) -> Built:
-    """Build an archive of it, and its site: for each month an entry with one to three pictures."""
+    """Build an archive of it, and its site: for each month an entry with one to three pictures.
+
+    A second version changes the title of the oldest entry.
+    """
     chance = random.Random(11)
     built = Built(root)
     root.mkdir(parents=True, exist_ok=True)
@@ -97,6 +100,8 @@ def picture_blog(root: Path, *, months: int = 30) -> Built:
     ]
     entry(EXTREMES, after, "白と黒と縦長", "".join(f"<p><img src='{each}' alt='image'></p>" for each in whole))
     built.commit(changes)
+    entry(1, first + timedelta(days=31), "あとの題", "<p>書きなおしました。</p>")
+    built.commit({Kind.ENTRIES: {"1": changes[Kind.ENTRIES]["1"]}})
     build(built, title="潮だまり写真帖", entry_addresses=ADDRESSES)
     return built
 

@@ -108,7 +108,7 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
             b"" if before is None else before.listed,
             b"" if after is None else after.listed,
             site.pictures.identity(post.id),
-            *(site.caption(picture) for picture in site.pictures.by_entry.get(post.id, ())),
+            *(site.words_of(picture) for picture in site.pictures.by_entry.get(post.id, ())),
             repr(changed.get(post.id)) + (life or ""),
             see_also_parts(site, post),
             repr((post.labels.author in site.authors, *map(site.tag_page, post.labels.tags))) if post.labels else "",
@@ -243,8 +243,7 @@ class _EntryPage:
             found += f'<div class="body lead" {_LANG}>{site.bodies.html(entry.excerpt, self._root)}</div>\n'
         picture = site.stored_picture(entry.featured) if entry.featured else None
         if picture is not None and picture.path not in _picture_paths(site, entry):
-            shot = site.shot(picture, site.caption(picture), self._root)
-            found += f'<ul class="shots featured">\n{shot}</ul>\n'
+            found += f'<ul class="shots featured">\n{site.shots([picture], self._root)}</ul>\n'
         return found
 
     def _pictures(self, body: str) -> str:
@@ -255,7 +254,7 @@ class _EntryPage:
             return ""
         seen = {digest for shown in _SHOWN.findall(body) for digest in _DIGEST.findall(shown)}
         used = [each for each in pictures if seen.isdisjoint(_DIGEST.findall(each.path))][:_MAX_PICTURES]
-        items = "".join(site.shot(each, site.caption(each), self._root) for each in used)
+        items = site.shots(used, self._root)
         if not items:
             return ""
         heading = self._t("Pictures of this entry")
