@@ -277,12 +277,7 @@ class Catalogue:
 
     def shown(self, entry: Post) -> ShownFacts:
         """Return the facts that lists show of any state of an entry."""
-        private = entry.private is True if entry.audience is None else entry.audience is Audience.PRIVATE
-        if entry.audience is None:
-            access = "" if entry.access == self.service.usual_access else one_line(entry.access)[:20]
-        else:
-            access = "" if private or entry.audience is Audience.PUBLIC else str(entry.audience)
-        return ShownFacts(entry.date, one_line(entry.title)[:_MAX_TITLE_CHARACTERS], private, access)
+        return shown_facts(entry, self.service)
 
     def category(self, item: Raw) -> str:
         """Return a category's name from a list item."""
@@ -487,6 +482,16 @@ def orphans_page(at: int) -> str:
     """Return the path of the page that shows the comment at a place of :attr:`Catalogue.orphans`."""
     number = at // COMMENTS_ON_PAGE
     return f"comments/orphans-{number + 1}.html" if number else ORPHANS_PAGE
+
+
+def shown_facts(entry: Post, service: Records) -> ShownFacts:
+    """Return the facts that lists show of any state of an entry."""
+    private = entry.private is True if entry.audience is None else entry.audience is Audience.PRIVATE
+    if entry.audience is None:
+        access = "" if entry.access == service.usual_access else one_line(entry.access)[:20]
+    else:
+        access = "" if private or entry.audience is Audience.PUBLIC else str(entry.audience)
+    return ShownFacts(entry.date, one_line(entry.title)[:_MAX_TITLE_CHARACTERS], private, access)
 
 
 def one_line(text: str) -> str:

@@ -275,12 +275,13 @@
     section.hidden = !others;
     section.querySelector("h2").textContent = alike;
     facets.hidden = !all.length;
-    status.textContent = !wanted.length ? "" : !done ? (all.length ? count + "… " : "") + words.searching : found + others ? count : words.no_results;
+    const told = found || all.length && !others ? count : all.length ? "" : words.no_results;
+    status.textContent = !wanted.length ? "" : done ? told : (all.length ? count + "… " : "") + words.searching;
     if (done && others) {
       const link = document.createElement("a");
       link.href = "#similar";
       link.textContent = alike;
-      status.append(" · ", link);
+      status.append(told && " · ", link);
     }
     if (done) {
       const fitting = all.filter(function (hit) { return fits(hit); });
