@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.typeset.fonts import Proof, proof
 from exporter.typeset.justification import justify_japanese
 from exporter.typeset.pictures import scale_pictures
-from exporter.typeset.upright import FAMILY, Turned
+from exporter.typeset.upright import FAMILY, GROUPS, Turned
 from exporter.typeset.vertical import on_their_side, upright_fonts
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ _SHOWN: Final = re.compile(r'<img src="media/([0-9A-Za-z._-]+)"')
 _ARTICLE: Final = re.compile(r'<article id="([^"]+)"')
 _ELSEWHERE: Final = re.compile(r'<a href="#([^" ]+) ([^"]*)"')
 _PAGE_NUMBER: Final = re.compile(r'<b class="page" data-of="([^"]+)"></b>')
+_CHINESE_DIGITS: Final = dict(zip(map(ord, "0123456789"), "〇一二三四五六七八九", strict=True))
 _GETA: Final = "〓"
 """What Japanese printers put in the place of a letter that they do not have."""
 
@@ -66,12 +67,12 @@ def set_book(folder: str, out: str, identifier: str, vertical: bool) -> Answer:
         return page.render(font_config=fonts, stylesheets=styles, cache={})
 
     if vertical:
-        made = upright_fonts("".join(texts.values()), laid_out)
+        made = upright_fonts("".join([*texts.values(), *_CHINESE_DIGITS.values()]), laid_out)
         if made.failure:
             return made.failure, made.detail, {}
         styles.insert(0, _font_style(place, made.fonts, fonts, fetcher))
         texts = {name: on_their_side(text, made.fonts) for name, text in texts.items()}
-    found = proof("".join(texts.values()), laid_out)
+    found = proof("".join([*texts.values(), *(_CHINESE_DIGITS.values() if vertical else ())]), laid_out)
     if found.failure:
         return found.failure, found.detail, {}
     missing = _count_missing(texts["body"], found)
@@ -81,7 +82,12 @@ def set_book(folder: str, out: str, identifier: str, vertical: bool) -> Answer:
     for number, page in enumerate(body.pages, 1):
         for name in page.anchors:
             numbers.setdefault(name, number)
-    front = laid_out(_PAGE_NUMBER.sub(lambda each: f'<b class="page">{numbers.get(each[1], "")}</b>', texts["front"]))
+
+    def number_of(found: re.Match[str]) -> str:
+        number = str(numbers.get(found[1], ""))
+        return f'<b class="page">{number.translate(_CHINESE_DIGITS) if vertical else number}</b>'
+
+    front = laid_out(_PAGE_NUMBER.sub(number_of, texts["front"]))
     pages = [*front.pages]
     if len(pages) % 2:
         pages += laid_out('<body class="front"><p></p></body>').pages[:1]
@@ -110,9 +116,10 @@ def _font_style(place: Path, made: Iterable[Turned], fonts: Any, fetcher: Any) -
     """Write fonts to files, and return the style sheet that names them."""
     rules = ""
     for each in made:
-        name = f"media/upright-{each.weight}.otf"
-        (place / name).write_bytes(each.content)
-        rules += f"@font-face {{ font-family: {FAMILY}; font-weight: {each.weight}; src: url({name}); }}"
+        for family, content in ((FAMILY, each.content), (GROUPS, each.groups)):
+            name = f"media/{family}-{each.weight}.otf"
+            (place / name).write_bytes(content)
+            rules += f"@font-face {{ font-family: {family}; font-weight: {each.weight}; src: url({name}); }}"
     return _style(place, fonts, fetcher, rules)
 
 

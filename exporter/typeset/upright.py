@@ -12,23 +12,34 @@ The new font is a changed version of the old one. So it is made only from fonts 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from io import BytesIO
 from typing import Any, Final, NamedTuple
 
 FAMILY: Final = "Upright"
-"""The name of the new font in style sheets."""
+GROUPS: Final = "Groups"
+"""The names of the new fonts in style sheets."""
 
 _FREE: Final = ("OPEN FONT LICENSE", "SCRIPTS.SIL.ORG/OFL", "OPENFONTLICENSE.ORG", "APACHE LICENSE", "IPA FONT LICENSE")
 _LICENCE_NAMES: Final = (13, 14)
+_TOP: Final = 0.86
+"""The top of the room of a number above its baseline, so that digits are in the middle of it."""
 _CENTRE: Final = 0.38
 """The middle of an upright letter above the baseline, in sizes of the letter: where that of a lying letter is."""
 
 
 class Turned(NamedTuple):
-    """A font that was made: its file's content, its weight, and the characters that it has."""
+    """Fonts that were made.
+
+    Attributes:
+        content: the file of the font of upright letters.
+        groups: the file of the font of groups, which is used only for them.
+        weight: the weight that both stand for.
+        characters: those that the first font has.
+    """
 
     content: bytes
+    groups: bytes
     weight: int
     characters: frozenset[str]
 
@@ -37,49 +48,95 @@ class NotFree(Exception):
     """The licence of the font does not say that it may be changed."""
 
 
-def turned(content: bytes, index: int, characters: Collection[str], weight: int) -> Turned:
-    """Return a font of letters on their left side.
+def turned(content: bytes, index: int, characters: Collection[str], groups: Collection[str], weight: int) -> Turned:
+    """Return fonts of letters on their left side.
 
     Args:
         content: the file of an installed font, or of several.
         index: which font in the file.
         characters: those of the book.
-        weight: the weight that the new font stands for.
+        groups: short numbers and signs that stand upright as a whole, side by side in the room of one letter.
+        weight: the weight that the new fonts stand for.
 
     Raises:
         NotFree: its licence does not permit changes.
     """
-    from fontTools.fontBuilder import FontBuilder  # noqa: PLC0415 - comes with WeasyPrint
-    from fontTools.ttLib import TTFont  # noqa: PLC0415
+    from fontTools.ttLib import TTFont  # noqa: PLC0415 - comes with WeasyPrint
 
     font = TTFont(BytesIO(content), fontNumber=index, lazy=True)
     if not _is_free(font):
         raise NotFree
-    names, forms = font.getBestCmap(), _vertical_forms(font)
-    upright = [each for each in sorted(characters) if _is_upright(each, names.get(ord(each), "") in forms)]
-    glyphs = {each: names[ord(each)] for each in upright if ord(each) in names}
+    names, forms, shapes = font.getBestCmap(), _vertical_forms(font), font.getGlyphSet()
     units = font["head"].unitsPerEm
-    outlines: dict[str, Any] = {".notdef": _outline(None, "", (0, 0), units)}
-    widths = {".notdef": (units, 0)}
-    shapes = font.getGlyphSet()
-    for each, name in glyphs.items():
-        form = forms.get(name, name)
-        height, origin = _vertical_metrics(font, form)
-        outlines[f"u{ord(each):05x}"] = _outline(shapes, form, (origin, font["hmtx"][form][0] // 2), units)
-        widths[f"u{ord(each):05x}"] = (height, 0)
-    made = FontBuilder(units, isTTF=False)
-    made.setupGlyphOrder(list(outlines))
-    made.setupCharacterMap({ord(each): f"u{ord(each):05x}" for each in glyphs})
-    made.setupCFF(FAMILY, {"FullName": FAMILY}, outlines, {})
-    made.setupHorizontalMetrics(widths)
-    made.setupHorizontalHeader(ascent=font["hhea"].ascent, descent=font["hhea"].descent)
-    made.setupNameTable({"familyName": FAMILY, "styleName": "Bold" if weight > 500 else "Regular"})
-    made.setupOS2(usWeightClass=weight, fsType=0)
-    made.setupPost()
-    made.font["head"].created = made.font["head"].modified = 0
-    out = BytesIO()
-    made.font.save(out)
-    return Turned(out.getvalue(), weight, frozenset(glyphs))
+    letters = _New(FAMILY, units)
+    for each in sorted(characters):
+        name = names.get(ord(each))
+        if name is not None and _is_upright(each, name in forms):
+            form = forms.get(name, name)
+            height, top = _vertical_metrics(font, form)
+            half = font["hmtx"][form][0] // 2
+            outline = _outline(shapes, units, [(form, (0, 1, -1, 0, top, round(_CENTRE * units) - half))])
+            letters.add(each, outline, height)
+    return Turned(
+        letters.content(font, weight),
+        _groups(font, shapes, [each for each in sorted(groups) if all(ord(one) in names for one in each)], weight),
+        weight,
+        frozenset(letters.characters),
+    )
+
+
+def _groups(font: Any, shapes: Any, groups: Iterable[str], weight: int) -> bytes:
+    """Return the font in which each group, and each of its letters alone, stands upright in the room of one letter."""
+    units, names = font["head"].unitsPerEm, font.getBestCmap()
+    made = _New(GROUPS, units)
+    for group in sorted({*groups, *"".join(groups)}, key=lambda each: (len(each), each)):
+        widths = [font["hmtx"][names[ord(each)]][0] for each in group]
+        scale = min(1.0, units / sum(widths))
+        parts, at = [], round(_CENTRE * units - sum(widths) * scale / 2)
+        for each, width in zip(group, widths, strict=True):
+            parts.append((names[ord(each)], (0, scale, -1, 0, round(_TOP * units), at)))
+            at += round(width * scale)
+        made.add(group, _outline(shapes, units, parts), units)
+    return made.content(font, weight)
+
+
+class _New:
+    """A font while it is made."""
+
+    def __init__(self, family: str, units: int) -> None:
+        self.characters: dict[str, str] = {}
+        self._family = family
+        self._units = units
+        self._outlines: dict[str, Any] = {".notdef": _outline(None, units, [])}
+        self._widths = {".notdef": (units, 0)}
+
+    def add(self, text: str, outline: Any, width: int) -> None:
+        """Add a glyph for a character, or for a group of characters that are there already."""
+        name = "_".join(f"u{ord(each):05x}" for each in text)
+        self.characters[text] = name
+        self._outlines[name], self._widths[name] = outline, (width, 0)
+
+    def content(self, font: Any, weight: int) -> bytes:
+        """Return the font's file, with the height of lines of another one."""
+        from fontTools.fontBuilder import FontBuilder  # noqa: PLC0415
+
+        made = FontBuilder(self._units, isTTF=False)
+        made.setupGlyphOrder(list(self._outlines))
+        made.setupCharacterMap({ord(text): name for text, name in self.characters.items() if len(text) == 1})
+        made.setupCFF(self._family, {"FullName": self._family}, self._outlines, {})
+        made.setupHorizontalMetrics(self._widths)
+        made.setupHorizontalHeader(ascent=font["hhea"].ascent, descent=font["hhea"].descent)
+        made.setupNameTable({"familyName": self._family, "styleName": "Bold" if weight > 500 else "Regular"})
+        made.setupOS2(usWeightClass=weight, fsType=0)
+        made.setupPost()
+        rules = [f"sub {name.replace('_', ' ')} by {name};" for name in self.characters.values() if "_" in name]
+        if rules:
+            # Not as ligatures, which justified lines do not have.
+            made.addOpenTypeFeatures(f"feature ccmp {{ {' '.join(rules)} }} ccmp;")
+        made.font["head"].created = made.font["head"].modified = 0
+        out = BytesIO()
+        made.font.save(out)
+        return out.getvalue()
 
 
 def _is_free(font: Any) -> bool:
@@ -129,13 +186,12 @@ def _vertical_metrics(font: Any, name: str) -> tuple[int, int]:
     return height, round(0.88 * units)
 
 
-def _outline(glyphs: Any, name: str, middle: tuple[int, int], units: int) -> Any:
-    """Return the outline of a glyph on its left side, from the top and the middle of the upright one."""
+def _outline(shapes: Any, units: int, parts: Iterable[tuple[str, tuple[float, ...]]]) -> Any:
+    """Return an outline made of glyphs, each with its transformation."""
     from fontTools.pens.t2CharStringPen import T2CharStringPen  # noqa: PLC0415
     from fontTools.pens.transformPen import TransformPen  # noqa: PLC0415
 
     pen = T2CharStringPen(units, None)
-    if glyphs is not None:
-        top, half = middle
-        glyphs[name].draw(TransformPen(pen, (0, 1, -1, 0, top, round(_CENTRE * units) - half)))
+    for name, matrix in parts:
+        shapes[name].draw(TransformPen(pen, matrix))
     return pen.getCharString()

@@ -13,6 +13,7 @@ from exporter.typeset.upright import NotFree, Turned, turned
 _TAG: Final = re.compile(r"<[^>]*>")
 _SAMPLE: Final = "あ"
 _WEIGHTS: Final = {400: f"<p>{_SAMPLE}</p>", 700: f"<p><b>{_SAMPLE}</b></p>"}
+_GROUP: Final = re.compile(r'<span class="tcy">([0-9!?]{1,3})</span>')
 _WIDTH: Final = re.compile(r'(<img [^>]*?) width="([0-9]+)"')
 
 
@@ -32,6 +33,7 @@ def upright_fonts(html: str, laid_out: Callable[[str], Any]) -> UprightFonts:
         laid_out: lays out a page with the styles of the book, and returns WeasyPrint's document.
     """
     characters = set(unescape(_TAG.sub("", html)))
+    groups = set(map(unescape, _GROUP.findall(html)))
     made = []
     for weight, sample in _WEIGHTS.items():
         document = laid_out(f'<html lang="ja"><body><article>{sample}</article></body></html>')
@@ -40,7 +42,7 @@ def upright_fonts(html: str, laid_out: Callable[[str], Any]) -> UprightFonts:
             if _SAMPLE not in font.to_unicode.values():
                 continue  # the font of the page's number
             try:
-                made.append(turned(font.file_content, font.index, characters, weight))
+                made.append(turned(font.file_content, font.index, characters, groups, weight))
             except NotFree:
                 return UprightFonts(failure="changes", detail=font.family)
     return UprightFonts(made)
@@ -67,4 +69,4 @@ def _pieces(html: str, known: frozenset[str]) -> Iterator[str]:
 def _signs(text: str, known: frozenset[str]) -> Iterator[str]:
     for each in text:
         is_sign = each > "\u2000" and each not in known and unicodedata.category(each) == "So"
-        yield f'<span class="tcy">{each}</span>' if is_sign else each
+        yield f'<span class="sign">{each}</span>' if is_sign else each

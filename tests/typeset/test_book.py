@@ -107,7 +107,7 @@ def test_a_vertical_book(tmp_path: Path) -> None:
     fonts = run("pdffonts", made)
     assert "Upright" in fonts
     text = re.sub(r"\s", "", run("pdftotext", "-raw", made, "-"))
-    assert "「海」のそばで、" in text
+    assert "「海」のそばで、12年暮らす。ABC" in text
     columns = [word for word in _words(made) if word[4] in {"海", "そ", "暮", "年"} or "海" in word[4]]
     assert columns
     assert all(bottom - top > right - left for left, top, right, bottom, _ in columns)

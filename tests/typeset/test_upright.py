@@ -53,7 +53,7 @@ def bounds(made: TTFont, char: str) -> tuple[int, ...]:
 
 
 def test_letters_are_turned_about_the_middle_of_the_line() -> None:
-    made = turned(font("SIL Open Font License, Version 1.1"), 0, "あ。A海", 400)
+    made = turned(font("SIL Open Font License, Version 1.1"), 0, "あ。A海", (), 400)
     assert made.characters == {"あ", "。"}
     read = TTFont(BytesIO(made.content))
     # The top of a letter, 880 above the baseline, comes first in the line; its left side is below its right side.
@@ -64,16 +64,27 @@ def test_letters_are_turned_about_the_middle_of_the_line() -> None:
 
 def test_the_same_letters_give_the_same_font() -> None:
     source = font("Apache License 2.0")
-    assert turned(source, 0, "あ。", 400) == turned(source, 0, "。あ", 400)
+    assert turned(source, 0, "あ。", {"A", "AA"}, 400) == turned(source, 0, "。あ", {"AA", "A"}, 400)
 
 
 def test_a_font_that_may_not_be_changed_is_refused() -> None:
     with pytest.raises(NotFree):
-        turned(font("All rights reserved."), 0, "あ", 400)
+        turned(font("All rights reserved."), 0, "あ", (), 400)
 
 
 def test_emoji_are_turned_one_by_one_and_the_sizes_of_pictures_change_places() -> None:
-    made = turned(font("SIL Open Font License"), 0, "あ", 400)
+    made = turned(font("SIL Open Font License"), 0, "あ", (), 400)
     assert on_their_side('<p title="🎂">あ🎂A</p><img src="media/a.png" width="40" />', [made]) == (
-        '<p title="🎂">あ<span class="tcy">🎂</span>A</p><img src="media/a.png" style="height: 40px" />'
+        '<p title="🎂">あ<span class="sign">🎂</span>A</p><img src="media/a.png" style="height: 40px" />'
     )
+
+
+def test_a_group_has_the_room_of_one_letter() -> None:
+    made = TTFont(BytesIO(turned(font("SIL Open Font License"), 0, "", {"AA", "A"}, 400).groups))
+    glyphs = made.getGlyphSet()
+    pair = "u00041_u00041"
+    assert made["hmtx"][pair][0] == 1000
+    pen = BoundsPen(glyphs)
+    glyphs[pair].draw(pen)
+    # Two letters, each at half its width, one above the other when the line is still on its side.
+    assert pen.bounds == (160, -95, 860, 605)
