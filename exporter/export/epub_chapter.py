@@ -204,7 +204,7 @@ class BookPages:
 
     def year(self, year: int) -> Cleaned:
         """Return the page before the chapters of a year."""
-        return self.page("year.xhtml", year=year, year_label=self._spelt(self.year_name(year)))
+        return self.page("year.xhtml", year=year, year_label=self.spelt(self.year_name(year)))
 
     def chapter(self, post: ExportPost, links: BookLinks) -> Cleaned:
         """Return the page of a post."""
@@ -255,7 +255,7 @@ class BookPages:
         """Return a date as the book's text has it; empty if it is unknown."""
         if day is None:
             return ""
-        return self._spelt(f"{day.year}年{day.month}月{day.day}日") if self._japanese else f"{day:%Y-%m-%d}"
+        return self.spelt(f"{day.year}年{day.month}月{day.day}日") if self._japanese else f"{day:%Y-%m-%d}"
 
     def year_name(self, year: int) -> str:
         """Return the name of a year."""
@@ -265,7 +265,7 @@ class BookPages:
         """Return the name of a month among those of its year."""
         return f"{month}月" if self._japanese else f"{year:04}-{month:02}"
 
-    def _spelt(self, date: str) -> str:
+    def spelt(self, date: str) -> str:
         """Return a Japanese date as vertical lines have it, in the numerals of the script."""
         return _NUMBER.sub(_numeral, date) if self._vertical and self._japanese else date
 

@@ -33,7 +33,10 @@ _MAX_PAGES: Final = 400
 
 
 class _Measures(NamedTuple):
-    """The sizes of a page in millimetres: the letter, the pitch of lines, how many of each, and the margins."""
+    """The sizes of a page in millimetres: the letter, the pitch of lines, how many of each, and the margins.
+
+    ``inner`` is the margin at the spine, ``outer`` the one at the fore edge.
+    """
 
     width: float
     height: float
@@ -42,22 +45,27 @@ class _Measures(NamedTuple):
     characters: int
     lines: int
     inner: float
+    outer: float
     top: float
-
-    @property
-    def outer(self) -> float:
-        """The margin at the fore edge."""
-        return round(self.width - self.inner - self.characters * self.letter, 3)
-
-    @property
-    def bottom(self) -> float:
-        """The margin below the lines."""
-        return round(self.height - self.top - self.lines * self.pitch, 3)
+    bottom: float
 
 
-_HORIZONTAL: Final = {
-    Paper.A5: _Measures(148, 210, 3.25, 5.7, 35, 28, 18, 24),
-    Paper.B6: _Measures(128, 182, 3.125, 5.4, 31, 25, 16.5, 22.5),
+def _measures(paper: Paper, *, vertical: bool) -> _Measures:
+    """Return the sizes of a page: what the lines leave free is the outer margin and the bottom margin."""
+    width, height, letter, pitch, characters, lines, inner, top = (_VERTICAL if vertical else _HORIZONTAL)[paper]
+    along, across = letter * characters, pitch * lines
+    wide, high = (across, along) if vertical else (along, across)
+    outer, bottom = round(width - inner - wide, 3), round(height - top - high, 3)
+    return _Measures(width, height, letter, pitch, characters, lines, inner, outer, top, bottom)
+
+
+_HORIZONTAL: Final[dict[Paper, tuple[float, float, float, float, int, int, float, float]]] = {
+    Paper.A5: (148, 210, 3.25, 5.7, 35, 28, 18, 24),
+    Paper.B6: (128, 182, 3.125, 5.4, 31, 25, 16.5, 22.5),
+}
+_VERTICAL: Final[dict[Paper, tuple[float, float, float, float, int, int, float, float]]] = {
+    Paper.A5: (148, 210, 3.25, 6.0, 50, 18, 20, 23),
+    Paper.B6: (128, 182, 3.125, 5.7, 44, 16, 18.5, 21),
 }
 
 
@@ -132,7 +140,7 @@ class _Printer:
         yield from links.prints()
         yield Content("front.html", self._front(volume, links))
         yield from links.prints()
-        measures = _HORIZONTAL[self._options.paper or Paper.A5]
+        measures = _measures(self._options.paper or Paper.A5, vertical=self._options.vertical)
         yield Content("style.css", [self._page("style.css", page=measures)])
 
     def _page(self, template: str, **values: object) -> bytes:
@@ -152,7 +160,7 @@ class _Printer:
                 break
             if not volume.year and post.when.year != year:
                 year = post.when.year
-                yield self._page("year.html", year_label=self._pages.year_name(year))
+                yield self._page("year.html", year_label=self._pages.spelt(self._pages.year_name(year)))
             chapter = self._chapter(volume, post, links)
             pages += weight(chapter)
             yield chapter.encode()
@@ -204,12 +212,12 @@ class _Printer:
 
     def _groups(self, lines: Iterable[_Line], *, by_month: bool) -> Iterator[tuple[str, list[_Line]]]:
         for (year, month), found in groupby(lines, lambda line: (line.day.year, line.day.month if by_month else 0)):
-            yield self._pages.month_name(year, month) if by_month else self._pages.year_name(year), list(found)
+            name = self._pages.month_name(year, month) if by_month else self._pages.year_name(year)
+            yield self._pages.spelt(name), list(found)
 
-    @staticmethod
-    def _span(volume: _Volume) -> str:
+    def _span(self, volume: _Volume) -> str:
         years = sorted({line.day.year for line in volume.lines})
-        return str(years[0]) if len(years) == 1 else f"{years[0]}–{years[-1]}"
+        return self._pages.spelt(str(years[0]) if len(years) == 1 else f"{years[0]}–{years[-1]}")
 
     def _colophon(self, volume: _Volume) -> bytes:
         t = self._pages.t

@@ -14,13 +14,21 @@ _LONG_SIDE: Final = 1_400
 """The long side in pixels of the largest picture: 300 dots an inch over the width of a page of A5."""
 _MAX_PIXELS: Final = 120_000_000
 _QUALITY: Final = 88
-_SMALL_WIDTH: Final = 160
-_SMALL_HEIGHT: Final = 90
+_SMALL: Final = 90
+"""The short side in pixels from which a picture stands alone between lines."""
 _DRAWN: Final = frozenset({"1", "L", "LA", "P", "PA", "RGBA"})
 
 
-def scale_pictures(folder: Path) -> set[str]:
-    """Scale every picture in a folder down and overwrite it; return the names of those too large for a line of text."""
+def scale_pictures(folder: Path, *, turned: bool) -> set[str]:
+    """Scale every picture in a folder down and overwrite it.
+
+    Args:
+        folder: has nothing but pictures.
+        turned: whether they lie on their left side then.
+
+    Returns:
+        the names of those too large for a line of text.
+    """
     from PIL import Image  # noqa: PLC0415 - comes with WeasyPrint
 
     Image.MAX_IMAGE_PIXELS = _MAX_PIXELS
@@ -29,16 +37,16 @@ def scale_pictures(folder: Path) -> set[str]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", Image.DecompressionBombWarning)
-                width, height = _scale(path)
+                width, height = _scale(path, turned=turned)
         except Exception:  # noqa: BLE001 - a decoder may raise anything
-            Image.new("L", (_SMALL_WIDTH, _SMALL_HEIGHT), 230).save(path, "PNG")
+            Image.new("L", (_SMALL, _SMALL), 230).save(path, "PNG")
             continue
-        if width >= _SMALL_WIDTH and height >= _SMALL_HEIGHT:
+        if min(width, height) >= _SMALL:
             plates.add(path.name)
     return plates
 
 
-def _scale(path: Path) -> tuple[int, int]:
+def _scale(path: Path, *, turned: bool) -> tuple[int, int]:
     """Scale a picture; return its size."""
     from PIL import Image, ImageOps  # noqa: PLC0415
 
@@ -48,6 +56,8 @@ def _scale(path: Path) -> tuple[int, int]:
         is_photograph = opened.format in {"JPEG", "AVIF"} or picture.mode not in _DRAWN
         picture = picture.convert("RGB" if is_photograph else "RGBA" if picture.mode != "L" else "L")
         picture.thumbnail((_LONG_SIDE, _LONG_SIDE), Image.Resampling.LANCZOS)
+    if turned:
+        picture = picture.transpose(Image.Transpose.ROTATE_90)
     if is_photograph:
         picture.save(path, "JPEG", quality=_QUALITY)
     else:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from exporter.errors import UsageError
-from exporter.message import message_template
+from exporter.message import filled, message_template
 from exporter.worker import Worker, WorkerFailed
 
 MEMORY_BYTES: Final = 6 << 30
@@ -25,6 +25,10 @@ _FAILURES: Final = {
     "fonts": message_template(
         "No installed font has the characters of this blog, such as {detail}. Debian, Ubuntu: apt install "
         "fonts-noto-cjk. Windows and macOS: add Japanese in the language settings."
+    ),
+    "changes": message_template(
+        "Vertical lines need a font whose licence lets it be changed, and {detail} does not say so. Install a free "
+        "one, such as fonts-noto-cjk, or leave out --vertical."
     ),
     "licence": message_template(
         "The licence of the font {detail} does not let a PDF contain it. Install a free one, such as fonts-noto-cjk."
@@ -53,7 +57,7 @@ class Press:
         try:
             self._checked(self._worker.call(f"{_SETTING}:check", seconds=SECONDS))
         except (WorkerFailed, TimeoutError) as error:
-            raise UsageError(_FAILURES["native"], detail=str(error)) from None
+            raise UsageError(filled(_FAILURES["native"], detail=str(error))) from None
 
     def set(self, folder: Path, out: Path, identifier: str, *, vertical: bool) -> dict[str, int]:
         """Set the files of a folder as a PDF.
@@ -89,5 +93,5 @@ class Press:
     def _checked(said: Any) -> dict[str, int]:
         failure, detail, missing = said
         if failure:
-            raise UsageError(_FAILURES[failure], detail=detail)
+            raise UsageError(filled(_FAILURES[failure], detail=detail))
         return dict(missing)

@@ -13,11 +13,16 @@ import logging
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.typeset.fonts import Proof, proof
 from exporter.typeset.justification import justify_japanese
 from exporter.typeset.pictures import scale_pictures
+from exporter.typeset.upright import FAMILY, GROUPS, Turned
+from exporter.typeset.vertical import on_their_side, upright_fonts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Answer = tuple[str, str, dict[str, int]]
 """A failure and its detail, both empty if there is none; the number of characters without a glyph, by article."""
@@ -27,6 +32,7 @@ _SHOWN: Final = re.compile(r'<img src="media/([0-9A-Za-z._-]+)"')
 _ARTICLE: Final = re.compile(r'<article id="([^"]+)"')
 _ELSEWHERE: Final = re.compile(r'<a href="#([^" ]+) ([^"]*)"')
 _PAGE_NUMBER: Final = re.compile(r'<b class="page" data-of="([^"]+)"></b>')
+_CHINESE_DIGITS: Final = dict(zip(map(ord, "0123456789"), "〇一二三四五六七八九", strict=True))
 _GETA: Final = "〓"
 """What Japanese printers put in the place of a letter that they do not have."""
 
@@ -45,22 +51,28 @@ def check() -> Answer:
 
 def set_book(folder: str, out: str, identifier: str, vertical: bool) -> Answer:
     """Set the files of a folder as a PDF; arguments as for :meth:`exporter.typeset.press.Press.set`."""
-    from weasyprint import CSS, HTML  # noqa: PLC0415
+    from weasyprint import HTML  # noqa: PLC0415
     from weasyprint.text.fonts import FontConfiguration  # noqa: PLC0415
 
     place = Path(folder)
     justify_japanese()
-    plates = scale_pictures(place / "media")
+    plates = scale_pictures(place / "media", turned=vertical)
     texts = {name: _with_plates((place / f"{name}.html").read_text("utf-8"), plates) for name in ("body", "front")}
     fonts = FontConfiguration()
     fetcher = _fetcher(place)
-    style = CSS(string=(place / "style.css").read_text("utf-8"), font_config=fonts, url_fetcher=fetcher)
+    styles = [_style(place, fonts, fetcher)]
 
     def laid_out(html: str) -> Any:
         page = HTML(string=html, base_url="file:///book/", url_fetcher=fetcher)
-        return page.render(font_config=fonts, stylesheets=[style], cache=str(place / "media"))
+        return page.render(font_config=fonts, stylesheets=styles, cache={})
 
-    found = proof("".join(texts.values()), laid_out)
+    if vertical:
+        made = upright_fonts("".join([*texts.values(), *_CHINESE_DIGITS.values()]), laid_out)
+        if made.failure:
+            return made.failure, made.detail, {}
+        styles.insert(0, _font_style(place, made.fonts, fonts, fetcher))
+        texts = {name: on_their_side(text, made.fonts) for name, text in texts.items()}
+    found = proof("".join([*texts.values(), *(_CHINESE_DIGITS.values() if vertical else ())]), laid_out)
     if found.failure:
         return found.failure, found.detail, {}
     missing = _count_missing(texts["body"], found)
@@ -70,7 +82,12 @@ def set_book(folder: str, out: str, identifier: str, vertical: bool) -> Answer:
     for number, page in enumerate(body.pages, 1):
         for name in page.anchors:
             numbers.setdefault(name, number)
-    front = laid_out(_PAGE_NUMBER.sub(lambda each: f'<b class="page">{numbers.get(each[1], "")}</b>', texts["front"]))
+
+    def number_of(found: re.Match[str]) -> str:
+        number = str(numbers.get(found[1], ""))
+        return f'<b class="page">{number.translate(_CHINESE_DIGITS) if vertical else number}</b>'
+
+    front = laid_out(_PAGE_NUMBER.sub(number_of, texts["front"]))
     pages = [*front.pages]
     if len(pages) % 2:
         pages += laid_out('<body class="front"><p></p></body>').pages[:1]
@@ -82,6 +99,28 @@ def set_book(folder: str, out: str, identifier: str, vertical: bool) -> Answer:
 
     front.copy(pages).write_pdf(out, finisher=finish, pdf_identifier=identifier.encode())
     return "", "", missing
+
+
+def _style(place: Path, fonts: Any, fetcher: Any, rules: str = "") -> Any:
+    from weasyprint import CSS  # noqa: PLC0415
+
+    return CSS(
+        string=rules or (place / "style.css").read_text("utf-8"),
+        base_url="file:///book/",
+        font_config=fonts,
+        url_fetcher=fetcher,
+    )
+
+
+def _font_style(place: Path, made: Iterable[Turned], fonts: Any, fetcher: Any) -> Any:
+    """Write fonts to files, and return the style sheet that names them."""
+    rules = ""
+    for each in made:
+        for family, content in ((FAMILY, each.content), (GROUPS, each.groups)):
+            name = f"media/{family}-{each.weight}.otf"
+            (place / name).write_bytes(content)
+            rules += f"@font-face {{ font-family: {family}; font-weight: {each.weight}; src: url({name}); }}"
+    return _style(place, fonts, fetcher, rules)
 
 
 def _fetcher(place: Path) -> Any:
@@ -141,6 +180,10 @@ def _number_pages(pdf: Any, before: int, *, vertical: bool) -> None:
 
     labels = [0, pydyf.Dictionary({"S": "/r"}), before, pydyf.Dictionary({"S": "/D"})]
     pdf.catalog["PageLabels"] = pydyf.Dictionary({"Nums": pydyf.Array(labels)})
+    if vertical:
+        for each in pdf.objects:
+            if isinstance(each, pydyf.Dictionary) and each.get("Type") == "/Page":
+                each["Rotate"] = 90
     pdf.catalog["PageLayout"] = "/TwoPageRight"
     viewing = {"DisplayDocTitle": "true", **({"Direction": "/R2L"} if vertical else {})}
     pdf.catalog["ViewerPreferences"] = pydyf.Dictionary(viewing)

@@ -12,7 +12,7 @@ import pytest
 from exporter.errors import UsageError
 from exporter.export.folder import write_export
 from exporter.export.formats import FORMATS
-from exporter.export.interface import ExportOptions
+from exporter.export.interface import ExportOptions, Paper
 from exporter.export.report import Report
 from exporter.typeset import press, setting
 from exporter.typeset.fonts import may_embed
@@ -95,3 +95,28 @@ def test_each_failure_says_what_to_install(name: str, words: str) -> None:
 def test_without_the_extra_one_line_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "weasyprint", None)
     assert setting.check()[0] == "library"
+
+
+def test_a_vertical_book(tmp_path: Path) -> None:
+    blog = Memory()
+    blog.entry("1", title="縦のはなし", entry_text="<p>「海」のそばで、12年暮らす。ABC</p>")
+    made, _ = book(blog, tmp_path, vertical=True, paper=Paper.B6)
+    facts = dict(line.split(":", 1) for line in run("pdfinfo", "-rawdates", made).splitlines())
+    assert facts["Page rot"].strip() == "90"
+    assert "515.906 x 362.835" in facts["Page size"]
+    fonts = run("pdffonts", made)
+    assert "Upright" in fonts
+    text = re.sub(r"\s", "", run("pdftotext", "-raw", made, "-"))
+    assert "「海」のそばで、12年暮らす。ABC" in text
+    columns = [word for word in _words(made) if word[4] in {"海", "そ", "暮", "年"} or "海" in word[4]]
+    assert columns
+    assert all(bottom - top > right - left for left, top, right, bottom, _ in columns)
+
+
+def _words(made: Path) -> list[tuple[float, float, float, float, str]]:
+    """Return the boxes of the words on the pages as shown: left, top, right, bottom, and the text."""
+    found = re.findall(
+        r'<word xMin="([\d.-]+)" yMin="([\d.-]+)" xMax="([\d.-]+)" yMax="([\d.-]+)">([^<]*)',
+        run("pdftotext", "-bbox", made, "-"),
+    )
+    return [(float(a), float(b), float(c), float(d), text) for a, b, c, d, text in found]
