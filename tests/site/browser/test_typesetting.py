@@ -248,12 +248,12 @@ class TestLines:
         page.goto((entry.parent.parent / "index.html").as_uri())
         assert page.evaluate(broken, ".cards strong") == "auto-phrase"
 
-    def test_readings_and_dots_keep_the_lines_equally_high(self, tab: Tab, entry: Path) -> None:
-        opened(tab, entry.parent / "2.html")
-        line = tab.evaluate("parseFloat(getComputedStyle(document.querySelector('.body')).lineHeight)")
+    def test_readings_and_dots_keep_the_lines_equally_high(self, page: Page, entry: Path) -> None:
+        opened(page, entry.parent / "2.html")
+        line = page.evaluate("parseFloat(getComputedStyle(document.querySelector('.body')).lineHeight)")
         for number in (2, 3):
             lines = (
-                tab.evaluate(f"document.querySelectorAll('.body > p')[{number}].getBoundingClientRect().height") / line
+                page.evaluate(f"document.querySelectorAll('.body > p')[{number}].getBoundingClientRect().height") / line
             )
             assert lines == pytest.approx(round(lines), abs=0.05)
             assert lines > 3
