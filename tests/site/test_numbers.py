@@ -17,7 +17,7 @@ COUNT = 1_050
 
 
 def large_blog(root: Path) -> Built:
-    """Build a blog with 1,050 entries of one month and category, each with a comment, and a second version."""
+    """Build a blog with 1,050 entries and comments; the second version changes all entries."""
     dated = {"year": "2016", "mon": "03", "hour": "08", "min": "00", "sec": "00"}
     numbers = [str(number) for number in range(1, COUNT + 1)]
     built = of_records(
@@ -50,7 +50,7 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def words(path: Path) -> str:
-    """Return the visible text of a page, and the labels that are read aloud."""
+    """Return what a page shows, and the labels that screen readers read aloud."""
     main = path.read_text("utf-8").partition("<main")[2].partition("</main>")[0]
     return " | ".join([re.sub("<[^>]*>", "|", main), *re.findall('aria-label="([^"]*)"', main)])
 

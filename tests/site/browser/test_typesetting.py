@@ -56,7 +56,7 @@ def entry(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built.layout.latest / "site" / "entry" / "1.html"
 
 
-def opened(tab: Tab, path: Path) -> None:
+def opened(tab: Tab | Page, path: Path) -> None:
     tab.goto(path.as_uri())
     until(tab, "document.querySelector('.title .tool')")
 
@@ -73,7 +73,7 @@ class TestColumns:
         assert 0 <= box["left"] < box["right"] <= width
         assert box["bottom"] <= height
         assert box["height"] >= height * 0.6
-        # Also the columns of the continued part, and what stands among the columns.
+        # Also the continued part, pictures, code and tables.
         low, far = page.evaluate(
             f"""(() => {{
               const range = document.createRange();
