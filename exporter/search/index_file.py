@@ -113,9 +113,9 @@ def document_of(kind: Kind, raw: Raw | None, item: Raw | None, service: Records)
         post.date if raw is not None else post.period_date or post.listed_on,
         (
             post.title,
-            plain_text(post.body),
+            plain_text(post.body, quiet=True),
             post.more_title,
-            plain_text(post.more),
+            plain_text(post.more, quiet=True),
             "\n".join(path_name(each) for each in post.every_category),
             "\n".join(post.tags),
             post.author,

@@ -42,7 +42,7 @@
     index = await blogLoad("past", "", "past.js");
     words = index.words;
     for (const place of places) {
-      if (place.matches("section")) place.append(scrubber(index.versions.length - 1, "index.html"));
+      place.querySelector(".scrub")?.replaceWith(scrubber(index.versions.length - 1, "index.html"));
       place.hidden = false;
     }
     at = index.versions.findLastIndex(function (version) { return version[0] <= asked; });

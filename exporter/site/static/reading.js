@@ -9,11 +9,15 @@
     way: ["horizontal", "vertical"],
   };
 
+  let wideTable = "";
   function reachable() {
-    for (const each of entry.querySelectorAll(".body pre, .body table")) {
+    for (const each of entry.querySelectorAll(".body pre, .body .wide")) {
       const scrolls = each.scrollWidth > each.clientWidth && getComputedStyle(each).overflowX !== "visible";
-      if (scrolls) each.tabIndex = 0;
-      else each.removeAttribute("tabindex");
+      const stated = { tabindex: "0", ...(each.matches(".wide") ? { role: "region", "aria-label": wideTable } : {}) };
+      for (const [name, value] of Object.entries(stated)) {
+        if (scrolls) each.setAttribute(name, value);
+        else each.removeAttribute(name);
+      }
     }
   }
 
@@ -105,6 +109,7 @@
       pre.replaceWith(frame);
       frame.append(pre, button);
     }
+    wideTable = words.wide_table;
     reachable();
   }
 
