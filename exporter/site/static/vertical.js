@@ -6,9 +6,9 @@
   const leaf = entry.querySelector(".leaf");
   if (!leaf) return;
 
-  /** What stands upright if nothing of Latin text is beside it: the mark of a note, one or two digits, or ! and ?. */
+  /** Texts that are set upright: marks of notes, one or two digits, ! and ?. */
   const SHORT = /(?<note>\*[0-9]{1,2}|\[[0-9]{1,2}\])|(?<number>[0-9]{1,2})|[!?]{1,2}/g;
-  /** What may not be beside these. */
+  /** Latin text before or after them; then they are a part of it. */
   const BESIDE = {
     note: { left: /["-'*->@-~]$/, right: /^[0-9]/ },
     number: { left: /["-'*->@-~] ?$/, right: /^ ?["-'*->@-~]/ },
@@ -26,7 +26,7 @@
     return each;
   }
 
-  /** The text of a node, if it continues the line of another one. */
+  /** Returns the text that another node has in the same paragraph. */
   function continued(other, node) {
     return other?.nodeType === Node.TEXT_NODE && blockOf(other) === blockOf(node) ? other.data : "";
   }
@@ -60,7 +60,7 @@
     const found = nodes.map(function (node, at) {
       return node.nodeType === Node.TEXT_NODE ? shortIn(node, nodes[at - 1], nodes[at + 1]) : [];
     });
-    // From the end, so that the places before stay what they are.
+    // Splitting from the end keeps the earlier positions valid.
     found.forEach(function (shorts, at) {
       for (const short of shorts.reverse()) wrap(nodes[at], short.index, short[0].length);
     });
@@ -108,7 +108,7 @@
     return parseFloat(getComputedStyle(leaf).lineHeight);
   }
 
-  /** Goes on to the left, or back with a negative number of pixels; false at the end, where the page moves instead. */
+  /** Scrolls to the left, or to the right for a negative number; returns false at the end, so that the page scrolls instead. */
   function go(pixels, behavior = "instant") {
     if (pixels > 0 ? rest() <= 1 : leaf.scrollLeft > -1) return false;
     leaf.scrollBy({ left: -pixels, behavior });
@@ -127,7 +127,7 @@
     if (event.target.closest?.("input, textarea, select, button, summary, pre, table, dialog[open]")) return;
     const { top, bottom } = leaf.getBoundingClientRect();
     if (bottom < innerHeight / 4 || top > innerHeight * 3 / 4) return;
-    // One column of the page before stays in sight.
+    // One column remains visible.
     const page = leaf.clientWidth - column();
     const steps = {
       ArrowLeft: 2 * column(), ArrowRight: -2 * column(), PageDown: page, PageUp: -page, " ": event.shiftKey ? -page : page,

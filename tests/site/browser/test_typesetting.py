@@ -56,7 +56,7 @@ def entry(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built.layout.latest / "site" / "entry" / "1.html"
 
 
-def opened(tab: Tab, path: Path) -> None:
+def opened(tab: Tab | Page, path: Path) -> None:
     tab.goto(path.as_uri())
     until(tab, "document.querySelector('.title .tool')")
 
@@ -73,7 +73,7 @@ class TestColumns:
         assert 0 <= box["left"] < box["right"] <= width
         assert box["bottom"] <= height
         assert box["height"] >= height * 0.6
-        # Also the columns of the continued part, and what stands among the columns.
+        # Also the continued part, pictures, code and tables.
         low, far = page.evaluate(
             f"""(() => {{
               const range = document.createRange();
@@ -248,12 +248,12 @@ class TestLines:
         page.goto((entry.parent.parent / "index.html").as_uri())
         assert page.evaluate(broken, ".cards strong") == "auto-phrase"
 
-    def test_readings_and_dots_keep_the_lines_equally_high(self, tab: Tab, entry: Path) -> None:
-        opened(tab, entry.parent / "2.html")
-        line = tab.evaluate("parseFloat(getComputedStyle(document.querySelector('.body')).lineHeight)")
+    def test_readings_and_dots_keep_the_lines_equally_high(self, page: Page, entry: Path) -> None:
+        opened(page, entry.parent / "2.html")
+        line = page.evaluate("parseFloat(getComputedStyle(document.querySelector('.body')).lineHeight)")
         for number in (2, 3):
             lines = (
-                tab.evaluate(f"document.querySelectorAll('.body > p')[{number}].getBoundingClientRect().height") / line
+                page.evaluate(f"document.querySelectorAll('.body > p')[{number}].getBoundingClientRect().height") / line
             )
             assert lines == pytest.approx(round(lines), abs=0.05)
             assert lines > 3
