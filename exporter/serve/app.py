@@ -23,6 +23,7 @@ from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.safe_files import InnerPath
 from exporter.errors import BlogExporterError, NoSuchRecord, UsageError
 from exporter.library.views import captured_pages, site_options
+from exporter.library.visibility import visibility_of
 from exporter.message import message, said
 from exporter.serve.api import Api, json_of
 from exporter.serve.capture_page import STYLE, capture_page, style_sheet
@@ -127,7 +128,8 @@ def _make_site(folder: Path, settings: Settings, at: int | None, archive: Archiv
     history, options = ArchiveHistory(archive, service, version), site_options(settings, archive.path)
     with contextlib.closing(archive.state(version)) as state:
         captured = captured_pages(archive, state, settings)
-        view = SiteView(service, history, options, thumbnails=Thumbnails(archive.layout), captured=captured)
+        visibility, thumbnails = visibility_of(archive, state, service, settings), Thumbnails(archive.layout)
+        view = SiteView(service, history, options, thumbnails=thumbnails, captured=captured, visibility=visibility)
         for file in view.files(state):
             path = folder / file.path
             path.parent.mkdir(parents=True, exist_ok=True)
