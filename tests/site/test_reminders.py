@@ -40,7 +40,7 @@ def _blog(root: Path, entries: dict[str, bytes]) -> Built:
     return of_records(root, {Kind.ENTRIES: entries})
 
 
-def _dated(number: int, day: date, **other: Any) -> bytes:
+def dated(number: int, day: date, **other: Any) -> bytes:
     return entry(number, year=f"{day.year:04}", mon=f"{day.month:02}", day=f"{day.day:02}", **other)
 
 
@@ -60,7 +60,7 @@ def _events(data: bytes) -> list[Any]:
 
 def test_each_day_with_entries_is_a_yearly_event(tmp_path: Path) -> None:
     days = {1: date(2012, 5, 4), 2: date(2009, 5, 4), 3: date(2020, 12, 31)}
-    built = _blog(tmp_path / "blog", {str(key): _dated(key, day) for key, day in days.items()})
+    built = _blog(tmp_path / "blog", {str(key): dated(key, day) for key, day in days.items()})
     spring, winter = _events(_site(built)[CALENDAR])
     assert spring["SUMMARY"] == "題1 (2012) / 題2 (2009)"
     assert spring["DESCRIPTION"] == ("2012 題1\nhttps://sea.example/e/1.html\n2009 題2\nhttps://sea.example/e/2.html")
@@ -71,7 +71,7 @@ def test_each_day_with_entries_is_a_yearly_event(tmp_path: Path) -> None:
 
 
 def test_the_leap_day_is_on_the_last_of_february(tmp_path: Path) -> None:
-    (event,) = _events(_site(_blog(tmp_path / "blog", {"1": _dated(1, date(2020, 2, 29))}))[CALENDAR])
+    (event,) = _events(_site(_blog(tmp_path / "blog", {"1": dated(1, date(2020, 2, 29))}))[CALENDAR])
     found = rrulestr(
         event["RRULE"].to_ical().decode(), dtstart=datetime.combine(event["DTSTART"].dt, datetime.min.time())
     )
@@ -117,7 +117,7 @@ def test_nothing_is_named_before_the_owner_declared_what_is_public(tmp_path: Pat
 
 
 def test_a_title_cannot_add_lines_or_events(tmp_path: Path) -> None:
-    first, second = _dated(1, date(2001, 1, 1), title=HOSTILE), _dated(2, date(2002, 1, 1), title="海" * 200 + ",;\\")
+    first, second = dated(1, date(2001, 1, 1), title=HOSTILE), dated(2, date(2002, 1, 1), title="海" * 200 + ",;\\")
     (event,) = _events(_site(_blog(tmp_path / "blog", {"1": first, "2": second}))[CALENDAR])
     assert "海" * 200 in event["SUMMARY"]
     assert event["DESCRIPTION"].count("\n") == 3
@@ -126,14 +126,14 @@ def test_a_title_cannot_add_lines_or_events(tmp_path: Path) -> None:
 
 
 def test_years_that_programs_cannot_repeat_from_are_cut(tmp_path: Path) -> None:
-    built = _blog(tmp_path / "blog", {"1": _dated(1, date(1000, 1, 1)), "2": _dated(2, date(1200, 2, 29))})
+    built = _blog(tmp_path / "blog", {"1": dated(1, date(1000, 1, 1)), "2": dated(2, date(1200, 2, 29))})
     assert [event["DTSTART"].dt for event in _events(_site(built)[CALENDAR])] == [date(1904, 1, 1), date(1904, 2, 29)]
 
 
 def test_thousands_of_entries_make_a_small_file(tmp_path: Path) -> None:
     start = date(2000, 1, 1)
-    entries = {str(number): _dated(number, start + timedelta(number % 400)) for number in range(1, 2_000)}
-    entries |= {str(number): _dated(number, date(2010, 7, 7)) for number in range(2_000, 5_001)}
+    entries = {str(number): dated(number, start + timedelta(number % 400)) for number in range(1, 2_000)}
+    entries |= {str(number): dated(number, date(2010, 7, 7)) for number in range(2_000, 5_001)}
     built = _blog(tmp_path / "blog", entries)
     data = _site(built)[CALENDAR]
     events = _events(data)
