@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, Final
 
 from exporter.export.csv_table import rough_text
@@ -54,15 +55,28 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
 
 def _frame(posts: Posts) -> Frame:
+    return feed_frame(posts.blog_id, f"tag:{posts.blog_id},1970-01-01:blog", posts.blog_id, posts.newest())
+
+
+def feed_frame(blog_id: str, feed_id: str, title: str, updated: datetime) -> Frame:
+    """Return the text before and after the entries of an Atom feed."""
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
         '<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="ja">',
-        f"<id>{escaped(f'tag:{posts.blog_id},1970-01-01:blog')}</id>",
-        f"<title>{escaped(posts.blog_id)}</title>",
-        f"<updated>{posts.newest().isoformat(timespec='seconds')}</updated>",
-        f"<author><name>{escaped(posts.blog_id)}</name></author>",
+        f"<id>{escaped(feed_id)}</id>",
+        f"<title>{escaped(title)}</title>",
+        f"<updated>{updated.isoformat(timespec='seconds')}</updated>",
+        f"<author><name>{escaped(blog_id)}</name></author>",
     ]
     return Frame(("\n".join(lines) + "\n").encode(), b"</feed>\n")
+
+
+def entry_head(entry_id: str, title: str, address: str) -> Iterator[str]:
+    """Yield the first lines of an entry of an Atom feed; ``address`` is empty if it is unknown."""
+    yield f"<id>{escaped(entry_id)}</id>"
+    yield f"<title>{escaped(title)}</title>"
+    if address:
+        yield f'<link rel="alternate" href="{escaped(address)}"/>'
 
 
 def _entries(posts: Posts, media: Media) -> Iterator[EntryData]:
@@ -73,12 +87,8 @@ def _entries(posts: Posts, media: Media) -> Iterator[EntryData]:
 def _entry(post: ExportPost, posts: Posts, media: Media) -> Iterator[str]:
     body = cleaned(feed_body(post, media))
     posts.report.changed("entries", Reason.NOT_IN_XML, post.id, body.characters)
-    address = address_of(posts, post)
     yield "<entry>"
-    yield f"<id>{escaped(feed_id(post, posts))}</id>"
-    yield f"<title>{escaped(post.title)}</title>"
-    if address:
-        yield f'<link rel="alternate" href="{escaped(address)}"/>'
+    yield from entry_head(feed_id(post, posts), post.title, address_of(posts, post) or "")
     yield f"<published>{post.when.isoformat()}</published>"
     yield f"<updated>{(post.record.updated or post.when).isoformat()}</updated>"
     if post.author:

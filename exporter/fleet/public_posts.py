@@ -15,7 +15,8 @@ from exporter.export.report import Report
 from exporter.export.wacz import PostAddresses
 from exporter.fleet.work import JobOptions
 from exporter.html.links import AddressPattern
-from exporter.library.export import checked_options, read_at, require_declared
+from exporter.library.export import checked_options, require_declared
+from exporter.library.visibility import read_at
 from exporter.library.wacz import removed_entries
 from exporter.model.records import Raw
 from exporter.service.registry import service_of

@@ -38,7 +38,8 @@ from exporter.html.links import host_of
 from exporter.http.address_guard import AddressGuard, check_base_url
 from exporter.http.credentials import Credentials
 from exporter.http.engine import DOWNLOAD_POLICY, Engine
-from exporter.library.export import Only, newer_state, read_at, require_declared, wordpress_posts
+from exporter.library.export import Only, newer_state, require_declared, wordpress_posts
+from exporter.library.visibility import read_at
 from exporter.message import message
 from exporter.settings import Settings
 from exporter.wordpress import check_address, find_wordpress, home_client, new_home_credentials, open_wordpress

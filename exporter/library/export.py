@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -25,6 +24,7 @@ from exporter.export.posts import Newest, Posts
 from exporter.export.report import Report
 from exporter.export.targets import TARGETS
 from exporter.html.text import collapse
+from exporter.library.visibility import read_at, visibility_of
 from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
@@ -193,12 +193,6 @@ def newer_state(reader: Archive, version: int) -> Iterator[Newest | None]:
 def wordpress_posts(state: State, options: ExportOptions, report: Report, newest: Newest | None) -> Posts:
     """Return one side's posts with the names that WordPress uses in addresses, for moves and comparisons."""
     return Posts(state, options, report, holds_back=True, newest=newest, spelling=wordpress_name)
-
-
-def read_at(reader: Archive, version: int) -> datetime:
-    """Return when the blog was read for a version."""
-    moment = datetime.fromisoformat(reader.manifest(version).finished_at)
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def listed(written: list[WrittenFile], *, public: bool) -> dict[str, Any]:
@@ -405,6 +399,7 @@ def copy_site(
                 options,
                 thumbnails=Thumbnails(reader.layout),
                 captured=captured_pages(reader, state, settings) if public is None else CapturedPages(),
+                visibility=visibility_of(reader, state, service, settings) if public is None else None,
             )
             files = copied_site(view, records)
             written = write_export(files, archive, target, document)

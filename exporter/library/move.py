@@ -26,7 +26,8 @@ from exporter.export.report import Report
 from exporter.http.credentials import Credentials
 from exporter.http.engine import Engine
 from exporter.http.retry import RetryEvent
-from exporter.library.export import Only, checked_options, newer_state, read_at, require_declared, wordpress_posts
+from exporter.library.export import Only, checked_options, newer_state, require_declared, wordpress_posts
+from exporter.library.visibility import read_at
 from exporter.message import listed, message, message_n
 from exporter.move.home import (
     HomeContent,

@@ -39,6 +39,7 @@ from exporter.frozen import frozen
 from exporter.html.links import AddressPattern
 from exporter.message import suggested
 from exporter.model.kinds import Kind
+from exporter.model.publication import Declared
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
 from exporter.settings import Settings
@@ -379,9 +380,10 @@ def captured_pages(archive: Archive, state: State, settings: Settings) -> Captur
 
 
 def _site_view(settings: Settings, root: Path, service: Records) -> LatestView:
-    options = site_options(settings, root)
+    options, declared = site_options(settings, root), service.declared(settings)
 
     def files(state: State) -> Iterable[DerivedFile]:
+        from exporter.library.visibility import visibility_of  # noqa: PLC0415 - see above
         from exporter.site.history import ArchiveHistory  # noqa: PLC0415 - see above
         from exporter.site.thumbnails import Thumbnails  # noqa: PLC0415 - see above
         from exporter.site.view import SiteView  # noqa: PLC0415 - see above
@@ -390,14 +392,16 @@ def _site_view(settings: Settings, root: Path, service: Records) -> LatestView:
         history = ArchiveHistory(archive, service, state.version)
         thumbnails = Thumbnails(archive.layout, keeps=True)
         captured = captured_pages(archive, state, settings)
-        return SiteView(service, history, options, archive.layout, thumbnails, captured).files(state)
+        visibility = visibility_of(archive, state, service, settings)
+        return SiteView(service, history, options, archive.layout, thumbnails, captured, visibility).files(state)
 
     def facts(version: int) -> str:
         from exporter.site.captured import CapturedPages  # noqa: PLC0415 - see above
         from exporter.site.history import completeness_at  # noqa: PLC0415 - see above
 
         reader = Archive.open(root)
-        return repr(completeness_at(reader, version)) + CapturedPages(reader.layout).identity
+        flags = "" if declared == Declared() else f"{sorted(declared.public_access or ())} {declared.period_public}"
+        return repr(completeness_at(reader, version)) + CapturedPages(reader.layout).identity + flags
 
     chosen = {"site_title": options.title, "site_lang": options.language}
     if options.entry_addresses:

@@ -43,9 +43,9 @@ from exporter.library.export import (
     checked_options,
     listed,
     newer_state,
-    read_at,
     require_declared,
 )
+from exporter.library.visibility import read_at
 from exporter.model.kinds import Kind
 from exporter.model.records import Raw
 from exporter.warc.cdxj import IndexLine

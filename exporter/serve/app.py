@@ -21,11 +21,14 @@ from aiohttp import hdrs, web
 
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.safe_files import InnerPath
+from exporter.clock import SystemClock
 from exporter.errors import BlogExporterError, NoSuchRecord, UsageError
 from exporter.library.views import captured_pages, site_options
+from exporter.library.visibility import visibility_of
 from exporter.message import message, said
 from exporter.serve.api import Api, json_of
 from exporter.serve.capture_page import STYLE, capture_page, style_sheet
+from exporter.serve.day_feed import DAY_FEED, day_feed
 from exporter.serve.files import SITE, UNKNOWN, ServedFiles
 from exporter.serve.listening import (
     WRONG_HOST,
@@ -127,7 +130,8 @@ def _make_site(folder: Path, settings: Settings, at: int | None, archive: Archiv
     history, options = ArchiveHistory(archive, service, version), site_options(settings, archive.path)
     with contextlib.closing(archive.state(version)) as state:
         captured = captured_pages(archive, state, settings)
-        view = SiteView(service, history, options, thumbnails=Thumbnails(archive.layout), captured=captured)
+        visibility, thumbnails = visibility_of(archive, state, service, settings), Thumbnails(archive.layout)
+        view = SiteView(service, history, options, thumbnails=thumbnails, captured=captured, visibility=visibility)
         for file in view.files(state):
             path = folder / file.path
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -213,6 +217,8 @@ class Server:
             work = partial(search_page, self.archive, self.settings, self._api, request.query)
             body, status = await self._thread.do(work)
             return web.Response(body=body, status=status, content_type="text/html", charset="utf-8")
+        if path == DAY_FEED:
+            return await self._day_feed(request)
         if path == _CAPTURE:
             return await self._capture_page(request)
         if path == _CAPTURE_STYLE:
@@ -220,6 +226,13 @@ class Server:
         if path == "/api" or path.startswith("/api/"):
             return await self._api_answer(path.removeprefix("/api").strip("/"), request)
         return await self._file(path.lstrip("/"), request)
+
+    async def _day_feed(self, request: web.BaseRequest) -> web.Response:
+        site = f"http://{request.headers.get(hdrs.HOST, '')}{self._prefix}/{SITE}"
+        feed = await self._thread.do(partial(day_feed, self.archive, self.settings, SystemClock().now(), site))
+        if feed is None:
+            return text_answer(404, message("There is no feed, because nothing says which entries are public."))
+        return web.Response(body=feed, content_type="application/atom+xml", charset="utf-8")
 
     async def _capture_page(self, request: web.BaseRequest) -> web.Response:
         host = named_host(request.headers.get(hdrs.HOST, ""))

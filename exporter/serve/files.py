@@ -30,6 +30,7 @@ _TYPES: Final = {
     ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp", ".avif": "image/avif", ".bmp": "image/bmp",
     ".ico": "image/x-icon", ".mp3": "audio/mpeg", ".m4a": "audio/mp4", ".ogg": "audio/ogg", ".wav": "audio/wav",
     ".mp4": "video/mp4", ".webm": "video/webm", ".pdf": "application/pdf",
+    ".ics": "text/calendar; charset=utf-8",
 }  # fmt: skip
 UNKNOWN: Final = "application/octet-stream"
 

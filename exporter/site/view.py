@@ -29,6 +29,7 @@ from exporter.site.pages.entry import entry_files
 from exporter.site.pages.gallery import gallery_files
 from exporter.site.pages.history import history_files
 from exporter.site.pages.lists import home_files, list_files
+from exporter.site.pages.reminders import reminder_files
 from exporter.site.pages.site import Site
 from exporter.site.pages.statistics import statistics_files
 from exporter.site.search_data import search_files
@@ -183,6 +184,7 @@ class SiteView:
         layout: the archive's layout, to store the facts for the next build.
         thumbnails: the thumbnails; by default the site has none.
         captured: the captures of the blog's public pages; by default the site names none.
+        visibility: decides which entries a calendar for others may name. By default, only a public site has one.
     """
 
     name: ClassVar[str] = NAME
@@ -193,6 +195,7 @@ class SiteView:
     layout: Layout | None = None
     thumbnails: Thumbnails = field(default_factory=Thumbnails)
     captured: CapturedPages = field(default_factory=CapturedPages)
+    visibility: Visibility | None = None
 
     @property
     def edition(self) -> str:
@@ -202,11 +205,21 @@ class SiteView:
     def files(self, records: RecordSource) -> Iterator[ViewFile]:
         """Yield every file of the site."""
         with SiteFacts(records, self.layout, self.edition) as facts:
-            site = Site(records, self.service, self.history, self.options, facts, self.thumbnails, self.captured)
+            site = Site(
+                records,
+                self.service,
+                self.history,
+                self.options,
+                facts,
+                self.thumbnails,
+                self.captured,
+                self.visibility,
+            )
             yield from chain(
                 self.thumbnails.files(picture.path for picture in site.pictures.all),
                 _static_files(site),
                 home_files(site),
+                reminder_files(site),
                 search_files(site, entry_files(site)),
                 list_files(site),
                 comment_files(site),

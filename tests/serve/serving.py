@@ -66,10 +66,12 @@ def served(
     place: Place = Place(token="secret"),  # noqa: B008
     at: int | None = None,
     warn: Callable[[str], None] = lambda _: None,
+    settings: Settings | None = None,
 ) -> Iterator[Served]:
     """Serve an archive from an event loop in another thread."""
-    with site_folder(archive, Settings(), at, lambda _: None) as site:
-        listening = Server(archive, site, Settings(), place, at, warn).listening()
+    settings = settings or Settings()
+    with site_folder(archive, settings, at, lambda _: None) as site:
+        listening = Server(archive, site, settings, place, at, warn).listening()
         loop = asyncio.new_event_loop()
         thread = threading.Thread(target=loop.run_forever, name="serve", daemon=True)
         thread.start()

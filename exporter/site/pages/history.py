@@ -15,6 +15,7 @@ from exporter.model.records import Post, Raw
 from exporter.site.catalogue import category_paths, fingerprint, one_line
 from exporter.site.changes import Bodies, FieldDiff
 from exporter.site.pages.past import past_files
+from exporter.site.pages.reminders import CALENDAR
 from exporter.site.pages.site import (
     MAX_CHANGES,
     Site,
@@ -64,12 +65,14 @@ def history_files(site: Site) -> Iterator[ViewFile]:
     """Yield the history pages and the page about the archive; without a history, only the latter."""
     history = site.catalogue.history
     if history is None:
-        yield site.file("about.html", "about.html", ["none"], lambda: _about(site))
+        yield site.file("about.html", "about.html", ["none", str(site.has_calendar)], lambda: _about(site))
         return
     rows = history.rows()
     facts = fingerprint(repr([tuple(row) for row in rows]))
     found = history.completeness()
-    yield site.file("about.html", "about.html", [facts, repr(found)], lambda: _about(site, history, found))
+    yield site.file(
+        "about.html", "about.html", [facts, repr(found), str(site.has_calendar)], lambda: _about(site, history, found)
+    )
     yield _overview(site, history, facts)
     for place, row in enumerate(rows):
         yield _version(site, history, row, rows[place - 1] if place else None, place + 1 < len(rows))
@@ -219,6 +222,7 @@ def _about(
     return {
         "title": site.t("About this copy"),
         "current": "about",
+        "calendar": CALENDAR if site.has_calendar else "",
         "versions": versions,
         "older": len(rows) - len(versions),
         "completeness": completeness,

@@ -38,6 +38,7 @@ from exporter.translation import translated, translator
 
 if TYPE_CHECKING:
     from exporter.export.interface import RecordSource
+    from exporter.export.posts import Visibility
     from exporter.model.records import Comment, Post
     from exporter.service.interface import Records
     from exporter.site import SiteOptions
@@ -76,6 +77,8 @@ class Site:
         authors: the entries of each writer, if the blog has several; else empty.
         searched: the texts of the entries whose pages were just written, by their ids, for the search.
         captured: the captures of the blog's public pages.
+        visibility: decides which entries are public; ``None`` if that is not known.
+        has_calendar: whether the site has a calendar, which is made before the page that names it.
     """
 
     def __init__(
@@ -87,8 +90,11 @@ class Site:
         facts: SiteFacts | None = None,
         thumbnails: Thumbnails | None = None,
         captured: CapturedPages | None = None,
+        visibility: Visibility | None = None,
     ) -> None:
         self.options = options
+        self.visibility = visibility
+        self.has_calendar = False
         self.captured = CapturedPages() if captured is None or options.public else captured
         self.facts = SiteFacts(records) if facts is None else facts
         self.t = translator(options.language)
