@@ -139,7 +139,7 @@
   });
 
   leaf.addEventListener("scroll", function () {
-    if (!leaf.scrollLeft) return;
+    if (leaf.scrollLeft > -2) return;
     used = true;
     onward.remove();
   }, { passive: true });
