@@ -58,7 +58,7 @@
     image.src = link.href;
     image.alt = small.alt;
     describe(link, small);
-    place.textContent = pictures.length > 1 ? at + 1 + " / " + pictures.length : "";
+    place.textContent = pictures.length > 1 ? blogNumber(at + 1) + " / " + blogNumber(pictures.length) : "";
     if (!dialog.open) {
       dialog.showModal();
       close.focus();

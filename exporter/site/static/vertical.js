@@ -14,7 +14,7 @@
     number: { left: /["-'*->@-~] ?$/, right: /^ ?["-'*->@-~]/ },
     mark: { left: /[!-~]$/, right: /^[!-~]/ },
   };
-  const HORIZONTAL = "pre, code, kbd, samp, tt, table, rt, .card, .player, .contents, .shots, .tool";
+  const HORIZONTAL = "pre, code, kbd, samp, tt, table, rt, .pictures, .card, .player, .contents, .shots, .tool";
   const onward = document.createElement("div");
   onward.className = "onward";
   onward.setAttribute("aria-hidden", "true");
@@ -116,7 +116,7 @@
   }
 
   leaf.addEventListener("wheel", function (event) {
-    const inner = event.target.closest("pre, table");
+    const inner = event.target.closest("pre, .wide, .pictures");
     if (!on || event.ctrlKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) return;
     if (inner && inner.scrollHeight > inner.clientHeight) return;
     if (go(event.deltaY * [1, column(), leaf.clientWidth][event.deltaMode])) event.preventDefault();
@@ -124,7 +124,7 @@
 
   addEventListener("keydown", function (event) {
     if (!on || event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest?.("input, textarea, select, button, summary, pre, table, dialog[open]")) return;
+    if (event.target.closest?.("input, textarea, select, button, summary, pre, .wide, dialog[open]")) return;
     const { top, bottom } = leaf.getBoundingClientRect();
     if (bottom < innerHeight / 4 || top > innerHeight * 3 / 4) return;
     // One column remains visible.
@@ -139,7 +139,7 @@
   });
 
   leaf.addEventListener("scroll", function () {
-    if (!leaf.scrollLeft) return;
+    if (leaf.scrollLeft > -2) return;
     used = true;
     onward.remove();
   }, { passive: true });
