@@ -19,7 +19,7 @@ from exporter.model.labels import name_of
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 from exporter.text import printable
-from exporter.translation import translated
+from exporter.translation import current_language, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -107,8 +107,10 @@ def show_command(
     elif form == "markdown":
         out.raw(_markdown(archive, stored, version, settings))
     elif form == "html":
-        note = f"{kind} {record_id}, from version {stored.version} of {archive.info.blog_id}"
-        out.raw(_page(archive, stored, note, settings))
+        from exporter.library.views import single_pages
+
+        pages = single_pages(archive, settings, current_language())
+        out.raw(pages.record(stored.kind, stored.record_id, stored.data(), stored.version, version, known.gone_in))
     else:
         _print(out, _WORDS.get(kind, kind), stored, service_of(settings, archive.info.service))
         if stored.kind is Kind.ENTRIES:
@@ -138,25 +140,6 @@ def _gone(kind: str, record_id: str, known: LastKnown, zone: tzinfo) -> str:
         "{kind} {id} is gone since version {version} ({time})",
         kind=_WORDS.get(kind, kind), id=printable(record_id, 40), version=known.gone_in, time=since,
     )  # fmt: skip
-
-
-def _page(archive: Archive, stored: RecordVersion, note: str, settings: Settings) -> bytes:
-    """Return a page without files, with links in place of pictures."""
-    from exporter.html.page_body import BodyWriter
-    from exporter.html.pages import record_page
-
-    data, service = stored.data(), service_of(settings, archive.info.service)
-    writer = BodyWriter(lambda _: None, f"https://{archive.info.blog_id}/", "en", alone=True)
-    title = service.title(stored.kind, data) or stored.record_id
-    return record_page(title, note, data, _texts(service, stored.kind, data), lambda source: writer.html(source, ""))
-
-
-def _texts(service: Records, kind: Kind, data: Raw) -> list[str]:
-    """Return the texts of a record as HTML, also of one whose texts are nested."""
-    from exporter.export.record_values import texts_of
-
-    named = [text for name in service.bodies.get(kind, ()) if isinstance(text := data.get(name), str)]
-    return named or texts_of(service, kind, data)
 
 
 def _markdown(archive: Archive, stored: RecordVersion, version: int, settings: Settings) -> bytes:

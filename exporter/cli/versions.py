@@ -118,18 +118,11 @@ def diff_command(
 
     if page is not None:
         from exporter.archive import atomic
-        from exporter.html.pages import diff_page
+        from exporter.library.views import single_pages
 
         require_new_file(page, force=force)
-        first, last = (translated(_version_text(archive, number, settings)) for number in (before, after))
-        data = diff_page(
-            _in_words(archive.diff(before, after, service), service),
-            blog_id=archive.info.blog_id,
-            before=first,
-            after=last,
-            kinds=KIND_NAMES,
-            language=current_language(),
-            say=translated,
+        data = single_pages(archive, settings, current_language()).changes(
+            archive.diff(before, after, service), before, after
         )
         with atomic.translated(page):
             atomic.write_file(page, data)
@@ -163,11 +156,6 @@ def _in_words(changes: Iterable[RecordChange], service: Records) -> Iterator[Rec
         words,
         lambda kind, field: translated(field_name(service.attributes.get(kind, {}), field)),
     )
-
-
-def _version_text(archive: Archive, number: int, settings: Settings) -> str:
-    time = for_people(archive.manifest(number).finished_at, settings.timezone)
-    return message("version {number} ({time})", number=number, time=time)
 
 
 def _ends(archive: Archive, settings: Settings, a: str | None, b: str | None) -> tuple[int, int]:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterator
-from functools import cache
+from datetime import datetime
 from html import escape
-from importlib.resources import files
 from itertools import groupby
 from typing import Final
 
 from exporter.export.csv_table import rough_text
-from exporter.export.entry_page import day, t
+from exporter.export.entry_page import t
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, Copy, ExportFile, Inline
 from exporter.export.media import Media
@@ -24,31 +23,21 @@ from exporter.export.post_html import comment_marks, post_facts, report_bodies, 
 from exporter.export.posts import ExportPost, Posts, ThreadedPostComment
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
+from exporter.html.dates import Dates
 from exporter.html.links import commenter_link
 from exporter.html.page_body import BodyWriter
 from exporter.html.page_sanitizer import ID_PREFIX
-from exporter.html.pages import page_head
+from exporter.html.pages import page_end, page_start
 from exporter.html.text import collapse
 from exporter.message import message
 from exporter.model.asset import extension_of, openable
 
-_OWN_STYLE: Final = """
-h1 { margin-top: 2rem; }
-.comment pre { white-space: pre-wrap; overflow-wrap: anywhere; }
-nav h2 { margin: 1.6rem 0 .3rem; }
-nav .line { --first: 6.5rem; }
-.year { margin: 5rem 0 0; font-size: 1.6rem; }
-article { margin-top: 2rem; padding-top: 1rem; border-top: 1px solid var(--rule); }
-article > .title h2 { margin: 0; font-size: 1.7rem; line-height: 1.45; }
-article > h3 { margin: 2.6rem 0 .8rem; font: 600 1.45rem/1.45 var(--serif); }
-@media print { .year { break-before: page; } article > .title { break-after: avoid; } }
-""".strip()
 _PIXELS: Final = frozenset(f"image/{name}" for name in ("avif", "bmp", "gif", "jpeg", "png", "webp"))
 """Media types that contain only a picture; an SVG may contain a script that runs when it is opened alone."""
 _TYPES: Final = {extension_of(kind): kind for kind in _PIXELS}
+_DATES: Final = Dates("ja")
 _MAX_LEVEL: Final = 10
 """Deeper answers are in the list of their parent."""
-_END: Final = b"</main>\n</body>\n</html>\n"
 _STORED: Final = r"(assets/[0-9a-f]{2}/[0-9a-f]{64}\.[a-z0-9]{1,8})"
 _BEFORE: Final = r"""(?:[^<>"]|"[^"]*")*?"""
 _PLACE: Final = re.compile(rf'(?<=<img ){_BEFORE}src="{_STORED}"')
@@ -65,13 +54,15 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
 
 def _chunks(posts: Posts, media: Media, linked: dict[str, None]) -> Iterator[bytes | Inline]:
-    title = escape(visible_xml(collapse(posts.options.title) or posts.blog_id).text)
-    yield f"{page_head(title, _style())}<nav>\n".encode()
+    title = visible_xml(collapse(posts.options.title) or posts.blog_id).text
+    count = t("Entries: {n}", n=f"{len(posts):,}")
+    head = f'<header class="title home">\n<h1>{escape(title)}</h1>\n<p class="faint">{count}</p>\n</header>\n'
+    yield f"{page_start(title, title)}{head}<nav>\n".encode()
     for year, found in groupby(posts.by_date(), _year_of):
         yield f'<h2><a href="#y{year}">{year}年</a></h2>\n<ul class="lines">\n'.encode()
         for post in found:
             link = f'<a href="{_place_of(post.id)}">{_title(post)}</a>'
-            yield f'<li class="line"><time>{day(post.record.date)}</time> {link}</li>\n'.encode()
+            yield f'<li class="line">{_day(post.record.date)} {link}</li>\n'.encode()
         yield b"</ul>\n"
     yield b"</nav>\n"
 
@@ -84,13 +75,13 @@ def _chunks(posts: Posts, media: Media, linked: dict[str, None]) -> Iterator[byt
 
     bodies = _bodies(posts, media, place)
     for year, found in groupby(posts.by_date(), _year_of):
-        yield f'<h2 class="year" id="y{year}">{year}年</h2>\n'.encode()
+        yield f'<h2 class="book-year" id="y{year}">{year}年</h2>\n'.encode()
         for post in found:
             article = _article(post, posts, media, bodies)
             linked.update((link[1], None) for link in _LINK.finditer(article))
             yield from _with_pictures(article)
             posts.wrote(post)
-    yield _END
+    yield page_end().encode()
 
 
 def _bodies(
@@ -123,22 +114,22 @@ class SinglePages:
 
     def chunks(self, post: ExportPost) -> Iterator[bytes | Inline]:
         """Yield the content of the page, and report the post as written."""
-        head = page_head(_title(post), _style())
+        title = visible_xml(collapse(self._posts.options.title) or self._posts.blog_id).text
+        head = page_start(visible_xml(post.title).text or t("(untitled)"), title)
         article = _article(post, self._posts, self._media, self._bodies)
-        yield f"{head}<p><strong>{escape(self._note)}</strong></p>\n".encode()
+        yield f'{head}<p class="notice">{escape(self._note)}</p>\n'.encode()
         yield from _with_pictures(article)
         self._posts.wrote(post)
-        yield _END
+        yield page_end().encode()
 
 
 def _year_of(post: ExportPost) -> int:
     return post.when.year
 
 
-@cache
-def _style() -> str:
-    """Return the site's style sheet with additions for a page with many entries."""
-    return files("exporter").joinpath("site/static/site.css").read_text("utf-8") + _OWN_STYLE
+def _day(date: datetime | None) -> str:
+    """Return a day as the site writes it; empty if there is none."""
+    return "" if date is None else f'<time datetime="{date:%Y-%m-%d}">{_DATES.day(date)}</time>'
 
 
 def _place_of(entry_id: str) -> str:
@@ -148,9 +139,9 @@ def _place_of(entry_id: str) -> str:
 def _article(post: ExportPost, posts: Posts, media: Media, bodies: BodyWriter) -> str:
     report_bodies(post, posts.report)
     lead = collapse(post.record.more_title)
-    facts = " · ".join(filter(None, [day(post.record.date), *map(escape, post_facts(post))]))
+    facts = " · ".join(filter(None, [_day(post.record.date), *map(escape, post_facts(post))]))
     parts = [
-        f'<article id="e{safe_id(post.id)}">',
+        f'<article class="bound" id="e{safe_id(post.id)}">',
         f'<header class="title">\n<p class="when">{facts}</p>\n<h2>{_title(post)}</h2>\n</header>',
         f'<div class="body">{_opening(post, media, bodies)}{_body(post.record.body, post, media, bodies)}</div>',
         f"<h3>{escape(lead)}</h3>" if lead else "",
@@ -231,7 +222,7 @@ def _comment(threaded: ThreadedPostComment, bodies: BodyWriter) -> str:
     url = commenter_link(comment.url) or ""
     shown = f'<a href="{escape(url)}" rel="nofollow noopener noreferrer">{name or escape(url)}</a>' if url else name
     marks = (escape(mark, quote=False) for mark in comment_marks(comment, threaded.answers))
-    head = " · ".join(filter(None, [shown, day(comment.date), *marks]))
+    head = " · ".join(filter(None, [shown, _day(comment.date), *marks]))
     title = escape(collapse(comment.title), quote=False)
     said = f'<p class="subject">{title}</p>\n' if title else ""
     body = f'<div class="body">{bodies.html(comment.text, "")}</div>'

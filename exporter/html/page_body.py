@@ -22,9 +22,11 @@ from exporter.html.page_sanitizer import ID_PREFIX, TAGS, clean, is_inline_pictu
 from exporter.html.picture_groups import GALLERY, GALLERY_TAGS, Cell, Group, GroupFinder
 from exporter.html.picture_rows import bounded_ratio, row_lengths
 from exporter.html.picture_words import picture_words
+from exporter.html.service_habits import EMOJI, emoji_text, quieten
 from exporter.html.text import plain_text, text_in, text_of
 from exporter.html.tree import (
     DROPPED,
+    HABIT,
     LINE_TAGS,
     Element,
     TooComplex,
@@ -46,10 +48,12 @@ _HIDDEN: Final = DROPPED - {"col", "colgroup", "wbr"} | {"math", "svg"}
 _VOID: Final = tag_set("br col hr img wbr")
 _PLAIN_TAGS: Final = {tag: (f"<{tag}>", "" if tag in _VOID else f"</{tag}>") for tag in TAGS}
 """The opening and closing tag of each element without attributes."""
-_BARE_TAGS: Final = {tag: tags for tag, tags in _PLAIN_TAGS.items() if tag not in {"a", "img"}}
+_BARE_TAGS: Final = {tag: tags for tag, tags in _PLAIN_TAGS.items() if tag not in {"a", "img", "table", "td", "th"}}
 """Those that are written like this in any page."""
 _MAX_HIGHLIGHTED_CHARACTERS: Final = 200_000
 """Code in longer bodies is not highlighted."""
+_SHORT_CELL_CHARACTERS: Final = 5
+"""Text in a table's cell that is never broken into lines; a cell with more text is at least this wide."""
 _ICON_PIXELS: Final = 48
 """A picture of less width or height is part of a line of text and is not a link."""
 _POSITION: Final = re.compile(r"\s*(?:float|margin)", re.IGNORECASE)
@@ -107,11 +111,13 @@ class BodyWriter:
     picture: Callable[[str], DrawnPicture] | None = None
     _embedded: dict[EmbedKind, str] = field(init=False)
     _missing: str = field(init=False)
+    _unnamed: str = field(init=False)
     _numbered: str = field(init=False)
 
     def __post_init__(self) -> None:
         t = translator(self.language)
         self._embedded = {EmbedKind.PAGE: t("Embedded"), EmbedKind.VIDEO: t("Video"), EmbedKind.SOUND: t("Sound")}
+        self._unnamed = t("Emoji")
         self._numbered = t("Picture {n}", n="%d")
         self._missing = t("The picture is not in this page") if self.alone else t("This picture was not saved")
 
@@ -129,7 +135,7 @@ class BodyWriter:
     def html_and_text(self, source: str, root: str, *, colours: bool = False) -> tuple[Markup, str]:
         """Return a body as :meth:`html` and its text as :func:`~exporter.html.text.plain_text`, parsed once."""
         html, body = self._shown(source, root, (), colours=colours)
-        return html, plain_text(source) if body is None else text_in(body)
+        return html, plain_text(source, quiet=True) if body is None else text_in(body)
 
     def _shown(
         self, source: str, root: str, places: Collection[str], *, colours: bool
@@ -147,6 +153,7 @@ class BodyWriter:
         except TooComplex:
             return Markup("<pre>{}</pre>").format(text), None
         keep_lines = not any(node.tag in LINE_TAGS for node in body.elements())
+        quieten(body, text)
         valid = valid_html(body, kept=_PLAYERS, dropped=_HIDDEN, places=places)
         colours = colours and len(text) <= _MAX_HIGHLIGHTED_CHARACTERS
         page = _Page(root, keep_lines=keep_lines, colours=colours)
@@ -195,8 +202,9 @@ class BodyWriter:
         if tag not in TAGS:
             return "", " " if tag in {"option", "optgroup"} else ""
         found = dict(element.attributes)  # the sanitizer drops all that it does not permit
-        if found.get("class") == GALLERY:
-            del found["class"]
+        written = found.pop(HABIT, found.pop("class", None))
+        if written is not None and written != GALLERY:
+            found["class"] = written
         if tag == "a":
             href = self._link(found.pop("href", ""), page.root)
             if href is not None and is_link(href):
@@ -205,12 +213,16 @@ class BodyWriter:
                 found["id"] = found["name"]
             if "href" not in found:
                 tag = "span"
+        elif tag == "table":
+            return f'<div class="wide">{_opening(tag, found)}', "</table></div>"
+        elif tag in {"td", "th"} and _is_long(element):
+            found["class"] = "long"
         return _opening(tag, found), _PLAIN_TAGS[tag][1]
 
     def _group(self, element: Element, page: _Page) -> str | None:
         """Return pictures side by side in rows; ``None`` for an element that is no group of stored pictures."""
         group = page.groups.group(element)
-        if group is None:
+        if group is None or any(HABIT in cell.picture.attributes for cell in group.cells):
             return None
         ratios = [self._cell_ratio(cell.picture) for cell in group.cells]
         if None in ratios:
@@ -266,6 +278,8 @@ class BodyWriter:
 
     def _picture(self, element: Element, page: _Page, *, linked: bool) -> str:
         source = picture_source(element)
+        if HABIT in element.attributes:
+            return self._emoji(source, element.attributes, page.root)
         kept = dict(element.attributes)
         alt = picture_words(kept.get("alt", ""), source)
         if "title" in kept:
@@ -287,6 +301,23 @@ class BodyWriter:
         named = escape(alt or self._missing)
         shown = escape(address)
         return f'<span class="lost" title="{escape(self._missing)}">{named} <a href="{shown}">{shown}</a></span>'
+
+    def _emoji(self, source: str, written: dict[str, str], root: str) -> str:
+        """Return an emoji as a small picture in the line, or as its name if the picture was not saved."""
+        name = written[HABIT].partition(" ")[2]
+        kept = {name: value for name, value in written.items() if name in {"width", "height"}}
+        local = self.local_path(source)
+        if is_inline_picture(source.strip()):
+            kept["src"] = source.strip()
+        elif local is None or not self.drawn(local):
+            shown = escape(emoji_text(name))
+            return shown if shown == name else f'<span class="{EMOJI}" title="{escape(self._missing)}">{shown}</span>'
+        elif self.picture is None:
+            kept["src"] = f"{root}{self.prefix}{local}"
+        else:
+            place, size = self.picture(local)
+            kept = {**(_sides(kept, size) if size else {}), "src": f"{root}{place}", "loading": "lazy"}
+        return _opening("img", {"class": EMOJI, **kept, "alt": name or self._unnamed, "title": name or self._unnamed})
 
     def _local_picture(
         self, kept: dict[str, str], local: str, shown: DrawnPicture, page: _Page, *, linked: bool
@@ -368,6 +399,18 @@ class _Page:
     colours: bool
     unnamed: int = 0
     groups: GroupFinder = field(default_factory=GroupFinder)
+
+
+def _is_long(cell: Element) -> bool:
+    """Return whether a table's cell has text that may be broken into lines; one with a picture or a table has not."""
+    length = 0
+    for node in cell.walk():
+        if not isinstance(node, str):
+            if node.tag in {"img", "table"}:
+                return False
+        elif length <= _SHORT_CELL_CHARACTERS:
+            length += len(node.strip())
+    return length > _SHORT_CELL_CHARACTERS
 
 
 def _sides(written: dict[str, str], size: tuple[int, int]) -> dict[str, str]:

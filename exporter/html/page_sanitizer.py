@@ -11,6 +11,7 @@ from typing import Final
 
 import nh3
 
+from exporter.html.service_habits import CONTENTS, EMOJI, KEYWORD
 from exporter.html.tree import tag_set
 
 _LENGTH = r"(?:0|[0-9]{1,4}(?:\.[0-9]{1,3})?(?:px|pt|em|rem|ex|ch|%|mm|cm|in)?)"
@@ -104,11 +105,15 @@ ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
 COLOURS: Final = tag_set("ck cs cc cm cn ct ca cd")
 """Classes of highlighted code: keywords, strings, comments, numbers, names, tags, added and deleted lines."""
 CLASSES: Final = {
-    "a": {"card", "player"},
-    "div": {"pictures", "row"},
+    "a": {"card", "player", KEYWORD},
+    "div": {"pictures", "row", "wide", CONTENTS},
     "figure": {"pictures"},
-    "img": {"unnamed"},
-    "span": {"lost", *COLOURS},
+    "img": {"unnamed", EMOJI},
+    "ol": {CONTENTS},
+    "span": {"lost", EMOJI, *COLOURS},
+    "td": {"long"},
+    "th": {"long"},
+    "ul": {CONTENTS},
 }
 """The permitted classes, which :mod:`exporter.html.page_body` sets."""
 

@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import Final
 
 from exporter.html.picture_groups import GALLERY, GALLERY_TAGS, is_gallery
-from exporter.html.tree import Element, tag_set
+from exporter.html.tree import HABIT, Element, tag_set
 
 MAX_DEPTH: Final = 200
 """Deeper elements lose their tags and keep their texts; Firefox displays up to 513 levels."""
@@ -54,7 +54,7 @@ _VALUES: Final = {
     }.items()
 }  # fmt: skip
 _OWN: Final = {
-    "*": tag_set("dir id lang style title"), "a": tag_set("href name"), "col": tag_set("span"),
+    "*": tag_set("dir id lang style title") | {HABIT}, "a": tag_set("href name"), "col": tag_set("span"),
     "colgroup": tag_set("span"), "del": tag_set("datetime"), "details": tag_set("open"), "ins": tag_set("datetime"),
     "li": tag_set("value"), "ol": tag_set("reversed start type"), "td": tag_set("colspan rowspan"),
     "th": tag_set("colspan rowspan scope"), "time": tag_set("datetime"),

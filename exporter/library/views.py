@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from exporter.archive.view_index import FileNotes
     from exporter.export.interface import RemotePage, ViewFile
     from exporter.site.captured import CapturedPages
+    from exporter.site.single import OneFilePages
 
 _OF_LATEST: Final = {FindingCode.LATEST_DAMAGED, FindingCode.LATEST_STALE, FindingCode.VIEW_DAMAGED}
 _OF_VERSIONS: Final = {
@@ -320,6 +321,14 @@ def site_options(settings: Settings, root: Path) -> SiteOptions:
         language=options.get("site_lang", "ja"),
         entry_addresses=() if entry_url is None else (entry_url,),
     )
+
+
+def single_pages(archive: Archive, settings: Settings, language: str) -> OneFilePages:
+    """Return the writer of pages in one file, in a language, with the site's name for the blog."""
+    from exporter.site.single import OneFilePages  # noqa: PLC0415 - only two commands write such pages
+
+    options = replace(site_options(settings, archive.path), language=language)
+    return OneFilePages(archive, service_of(settings, archive.info.service), options)
 
 
 def _options(settings: Settings, root: Path) -> dict[str, str]:

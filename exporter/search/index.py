@@ -20,6 +20,7 @@ from exporter.archive.layout import manifest_sha256
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message
 from exporter.model.kinds import Kind, sort_key
+from exporter.search.entry_search import EntryHits, SearchedRecord, search_entries
 from exporter.search.folding import Excerpt, Span, excerpt, similar, spans_of
 from exporter.search.index_file import (
     FIELDS,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from exporter.archive.state import State
     from exporter.service.interface import Records
 
-INDEX_EDITION: Final = 4
+INDEX_EDITION: Final = 5
 """Increased whenever the same records give another index."""
 REGEX_SECONDS: Final = 10.0
 """How long a regular expression may take over a whole blog."""
@@ -273,6 +274,26 @@ class Index:
         except WrongIndex:
             self._open(anew=True)
             return self._found(query, regex_seconds)
+
+    def entry_hits(self, terms: Sequence[str], gone: Iterable[SearchedRecord] = ()) -> EntryHits:
+        """Return the entries that contain all words, in themselves or in their comments.
+
+        Args:
+            terms: the keys of the words.
+            gone: the last states of entries that are gone, which are searched too.
+        """
+        try:
+            return search_entries(self._entries_and_comments(list(gone)), terms)
+        except WrongIndex:
+            self._open(anew=True)
+            return search_entries(self._entries_and_comments(list(gone)), terms)
+
+    def _entries_and_comments(self, gone: list[SearchedRecord]) -> Iterator[SearchedRecord]:
+        for record in self._file.records(kind=Kind.ENTRIES):
+            yield SearchedRecord(Kind.ENTRIES, record.record_id(), record)
+        yield from gone
+        for record in self._file.records(kind=Kind.COMMENTS):
+            yield SearchedRecord(Kind.COMMENTS, record.record_id(), record)
 
     def close(self) -> None:
         """Close the index and remove its temporary folder."""

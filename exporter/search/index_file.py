@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import IntEnum
 from itertools import islice
@@ -24,6 +24,7 @@ from exporter.html.text import plain_text
 from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.model.labels import path_name
+from exporter.search.facets import facets_of
 from exporter.search.folding import Span, fold
 
 if TYPE_CHECKING:
@@ -76,12 +77,14 @@ class SearchDocument:
         title: its title or file name; empty for a comment.
         date: when it was written, or a file modified; ``None`` if the service does not say.
         texts: plain text for each of its kind's :data:`FIELDS`; empty if the record has none.
+        about: of an entry its :class:`~exporter.search.facets.Facets` as JSON, of a comment the id of its entry.
     """
 
     entry_id: str
     title: str
     date: datetime | None
     texts: tuple[str, ...]
+    about: str = field(default="", compare=False)
 
 
 _KINDS: Final = {str(kind).encode(): kind for kind in FIELDS}
@@ -99,7 +102,11 @@ def document_of(kind: Kind, raw: Raw | None, item: Raw | None, service: Records)
     if kind is Kind.COMMENTS:
         comment = service.comment(raw or {})
         return SearchDocument(
-            comment.post_id, "", comment.date, (comment.title, comment.name, plain_text(comment.text))
+            comment.post_id,
+            "",
+            comment.date,
+            (comment.title, comment.name, plain_text(comment.text)),
+            comment.post_id,
         )
     if kind is Kind.FILES:
         file = service.upload(raw or {})
@@ -113,14 +120,15 @@ def document_of(kind: Kind, raw: Raw | None, item: Raw | None, service: Records)
         post.date if raw is not None else post.period_date or post.listed_on,
         (
             post.title,
-            plain_text(post.body),
+            plain_text(post.body, quiet=True),
             post.more_title,
-            plain_text(post.more),
+            plain_text(post.more, quiet=True),
             "\n".join(path_name(each) for each in post.every_category),
             "\n".join(post.tags),
             post.author,
             plain_text(post.excerpt),
         ),
+        "" if raw is None else facets_of(post).text(),
     )
 
 
@@ -144,6 +152,7 @@ class IndexedRecord(NamedTuple):
         moment: its date as seconds since 1970, or negative infinity.
         folded: a folded text for each field of its kind, as UTF-8.
         plain: the second line.
+        key: its id as JSON.
     """
 
     offset: int
@@ -151,6 +160,18 @@ class IndexedRecord(NamedTuple):
     moment: float
     folded: list[bytes]
     plain: bytes
+    key: bytes
+
+    def record_id(self) -> str:
+        """Return its id.
+
+        Raises:
+            WrongIndex: the line is damaged.
+        """
+        try:
+            return str(lossless_json.loads(self.key))
+        except lossless_json.NotJson as error:
+            raise WrongIndex(message("the line at byte {offset} is damaged", offset=self.offset)) from error
 
     def texts(self) -> list[str]:
         """Return its original texts.
@@ -162,9 +183,22 @@ class IndexedRecord(NamedTuple):
             texts = lossless_json.loads(self.plain)
         except lossless_json.NotJson:
             texts = None
-        if not isinstance(texts, list) or [type(text) for text in texts] != [str] * len(self.folded):
+        if not isinstance(texts, list) or [type(text) for text in texts] != [str] * (len(self.folded) + 1):
             raise WrongIndex(message("the line after byte {offset} is damaged", offset=self.offset))
-        return texts
+        return texts[:-1]
+
+    def about(self) -> str:
+        """Return the facts about it that are no texts; see :class:`SearchDocument`.
+
+        Raises:
+            WrongIndex: the line is damaged.
+        """
+        # Only the last string begins after a comma and an unescaped quotation mark for the last time.
+        last = self.plain[self.plain.rfind(b',"') + 1 :].rstrip(b"\n").removesuffix(b"]")
+        try:
+            return str(lossless_json.loads(last))
+        except lossless_json.NotJson as error:
+            raise WrongIndex(message("the line after byte {offset} is damaged", offset=self.offset)) from error
 
 
 def record_head(kind: Kind, record_id: str, identity: bytes) -> bytes:
@@ -176,7 +210,11 @@ def record_lines(kind: Kind, record_id: str, identity: bytes, document: SearchDo
     """Return the two lines of a record. ``identity`` changes whenever its document does."""
     moment = b"" if document.date is None else repr(document.date.timestamp()).encode()
     folded = b"\t".join([moment, *(fold(text).encode() for text in document.texts)])
-    return b"%b%b\n%b\n" % (record_head(kind, record_id, identity), folded, lossless_json.dumps([*document.texts]))
+    return b"%b%b\n%b\n" % (
+        record_head(kind, record_id, identity),
+        folded,
+        lossless_json.dumps([*document.texts, document.about]),
+    )
 
 
 def index_head(edition: str, content: str, count: int) -> bytes:
@@ -271,7 +309,7 @@ class IndexFile:
             offset += len(line) + len(plain)
             count += 1
         if count != self._count:
-            raise WrongIndex(message("it has {count} records, not {expected}", count=count, expected=self._count))
+            raise WrongIndex(message("it has {count:,} records, not {expected:,}", count=count, expected=self._count))
 
 
 def id_of(lines: bytes) -> tuple[Kind, str]:
@@ -294,8 +332,8 @@ def taken_apart(offset: int, line: bytes, plain: bytes = b"") -> IndexedRecord:
         WrongIndex: it is damaged.
     """
     try:
-        name, _, _, moment, *folded = line.rstrip(b"\n").split(b"\t")
-        record = IndexedRecord(offset, _KINDS[name], float(moment or "-inf"), folded, plain)
+        name, key, _, moment, *folded = line.rstrip(b"\n").split(b"\t")
+        record = IndexedRecord(offset, _KINDS[name], float(moment or "-inf"), folded, plain, key)
     except (KeyError, ValueError) as error:
         raise WrongIndex(message("the line at byte {offset} is damaged", offset=offset)) from error
     if len(folded) != len(FIELDS[record.kind]):

@@ -17,7 +17,8 @@ from exporter.search.folding import fold
 KIND_NAMES: Final = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file"}
 KIND_WORDS: Final = {word: kind for kind, name in KIND_NAMES.items() for word in (name, str(kind))}
 
-_TERM = re.compile(r'["“”＂](?P<phrase>[^"“”＂]*)["“”＂]|(?P<word>[^\s"“”＂]+)|(?P<open>["“”＂])')
+_TERM = re.compile(r'["“”＂](?P<phrase>[^"“”＂]*)["“”＂]|(?P<word>(?:[^\s"“”＂]|["“”＂](?![^"“”＂]*["“”＂]))+)')
+"""A phrase, or a word; the last quotation mark without a partner is a character like any other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ def parse_query(
     """Parse the words and options of a search.
 
     Args:
-        words: words separated by white space, and phrases in double quotes; with ``regex`` one expression.
+        words: words separated by white space, and phrases in double quotes; a lone quote is part of a word. With
+            ``regex`` one expression.
         kind: ``entry``, ``comment`` or ``file``.
         since: a date or a date and time (ISO 8601).
         regex: treat the words as a regular expression in Python's syntax.
@@ -63,7 +65,7 @@ def parse_query(
         timezone: of ``since`` if it has no offset.
 
     Raises:
-        UsageError: the query is empty, or a phrase, an expression, a kind or a date is invalid.
+        UsageError: the query is empty, or an expression, a kind or a date is invalid.
     """
     text = " ".join(words)
     terms = () if regex else _terms(text)
@@ -73,10 +75,6 @@ def parse_query(
 def _terms(text: str) -> tuple[str, ...]:
     found: list[str] = []
     for term in _TERM.finditer(text):
-        if term["open"] is not None:
-            raise UsageError(
-                "The phrase that begins at {text!r} has no closing quote.", text=text[term.start() : term.start() + 20]
-            )
         key = fold(term["word"] or term["phrase"]).strip()
         if key and key not in found:
             found.append(key)

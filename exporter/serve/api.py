@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -22,8 +23,9 @@ from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.lines import latest_line
 from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
 from exporter.model.kinds import BY_NAME, Kind
+from exporter.search.entry_search import EntryHits, SearchedRecord
 from exporter.search.folding import excerpt, fold, spans_of
-from exporter.search.index import Hit, Index, VersionDocuments
+from exporter.search.index import Hit, Index, SearchResult, VersionDocuments
 from exporter.search.index_file import FIELDS, IndexedRecord, IndexFile, document_of, id_of, index_head, record_lines
 from exporter.search.query import parse_query
 from exporter.service.registry import service_of
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from exporter.archive.segments import LinePosition
-    from exporter.model.records import Post
+    from exporter.model.records import Post, Raw
     from exporter.search.query import Query
     from exporter.service.interface import Records
     from exporter.settings import Settings
@@ -85,6 +87,16 @@ class Found(NamedTuple):
         }
 
 
+class EntriesFound(NamedTuple):
+    """The entries with all words, the files with them, and what earlier versions said, with the number of all of it."""
+
+    terms: tuple[str, ...]
+    entries: EntryHits
+    files: SearchResult
+    past: list[PastHit]
+    past_total: int
+
+
 class Api:
     """Answers requests about one archive; close it.
 
@@ -104,6 +116,7 @@ class Api:
         self._indexed = ""
         self._index: Index | None = None
         self._past: PastIndex | None = None
+        self._now: VersionDocuments | None = None
 
     def close(self) -> None:
         """Close the indexes and delete their files."""
@@ -127,7 +140,7 @@ class Api:
 
     def entries(self, asked: Mapping[str, str]) -> dict[str, Any]:
         """Return up to ``limit`` entries from ``offset`` on, ordered by id."""
-        offset, limit = _number(asked, "offset", 0, 10**9), _number(asked, "limit", 100, MAX_HITS)
+        offset, limit = number_of(asked, "offset", 0, 10**9), number_of(asked, "limit", 100, MAX_HITS)
 
         def work(archive: Archive) -> dict[str, Any]:
             version = archive.resolve(self._at)
@@ -169,12 +182,7 @@ class Api:
         Raises:
             UsageError: a parameter is invalid.
         """
-        text = asked.get("q", "")
-        if len(text) > _QUERY_CHARACTERS:
-            raise UsageError("A query has at most {longest_query} characters.", longest_query=_QUERY_CHARACTERS)
-        limit = _number(asked, "limit", 20, MAX_HITS)
-        kind, since = asked.get("kind") or None, asked.get("since") or None
-        query = parse_query([text], kind, since, limit=limit, timezone=self._settings.timezone)
+        query = self._query(asked, number_of(asked, "limit", 20, MAX_HITS))
 
         def work(archive: Archive) -> Found:
             index, past = self._indexes(archive)
@@ -185,17 +193,48 @@ class Api:
 
         return read_consistently(self._path, work)
 
+    def _query(self, asked: Mapping[str, str], limit: int) -> Query:
+        text = asked.get("q", "")
+        if len(text) > _QUERY_CHARACTERS:
+            raise UsageError("A query has at most {longest_query} characters.", longest_query=_QUERY_CHARACTERS)
+        kind, since = asked.get("kind") or None, asked.get("since") or None
+        return parse_query([text], kind, since, limit=limit, timezone=self._settings.timezone)
+
+    def entries_found(self, text: str, limit: int) -> EntriesFound:
+        """Search entries with their comments, also those that are gone, and files and earlier versions.
+
+        Raises:
+            UsageError: the query is empty or too long.
+        """
+        query = self._query({"q": text}, limit)
+
+        def work(archive: Archive) -> EntriesFound:
+            index, past = self._indexes(archive)
+            hits = index.entry_hits(query.terms, past.gone_entries())
+            files = index.search(replace(query, kind=Kind.FILES))
+            earlier, total = past.search(query, gone_entries=False)
+            return EntriesFound(query.terms, hits, files, earlier, total)
+
+        return read_consistently(self._path, work)
+
+    def raw(self, kind: Kind, record_id: str, version: int | None = None) -> Raw:
+        """Return a record as of a version, by default of the one that was searched last; empty if it is missing."""
+        if version is None:
+            return (self._now.state.load(kind, record_id) if self._now is not None else None) or {}
+        found = Archive.open(self._path).record(kind, record_id, version)
+        return {} if found is None else found.data()
+
     def _indexes(self, archive: Archive) -> tuple[Index, PastIndex]:
         service, version = service_of(self._settings, archive.info.service), archive.resolve(self._at)
         now = VersionDocuments(archive, service, version)
         if self._index is None or self._past is None or self._indexed != now.content:
             self._opened.close()
-            self._index = self._past = None
+            self._index = self._past = self._now = None
             folder = Path(self._opened.enter_context(tempfile.TemporaryDirectory(dir=self._folder)))
             self._opened.callback(now.close)
             self._index = self._opened.enter_context(Index(archive, service, at=version, folder=folder))
             self._past = self._opened.enter_context(contextlib.closing(PastIndex(archive, service, now, folder)))
-            self._indexed = now.content
+            self._indexed, self._now = now.content, now
         return self._index, self._past
 
 
@@ -216,6 +255,8 @@ class PastIndex:
         path = folder / "past.txt"
         with path.open("wb") as file:
             states = list(_past_places(archive, now.version))
+            ids = now.state.kinds[Kind.ENTRIES]
+            self._gone = {each[1]: each[2] for each in states if each[0] is Kind.ENTRIES and each[1] not in ids}
             file.write(index_head(now.edition, now.content, len(states)))
             for kind, record_id, version, place in states:
                 file.write(self._lines(kind, record_id, version, place))
@@ -225,8 +266,18 @@ class PastIndex:
         """Close its file."""
         self._file.close()
 
-    def search(self, query: Query) -> tuple[list[PastHit], int]:
-        """Return the newest past state of each record that contains all terms, and the number of all of them."""
+    def gone_entries(self) -> Iterator[SearchedRecord]:
+        """Yield the last state of each entry that is gone."""
+        for record in self._file.records(kind=Kind.ENTRIES) if self._gone else ():
+            version, _, entry_id = record.record_id().partition(" ")
+            if self._gone.get(entry_id) == int(version):
+                yield SearchedRecord(Kind.ENTRIES, entry_id, record, int(version))
+
+    def search(self, query: Query, *, gone_entries: bool = True) -> tuple[list[PastHit], int]:
+        """Return the newest past state of each record that contains all terms, and the number of all of them.
+
+        Without ``gone_entries`` the last state of an entry that is gone does not count.
+        """
         needles = [term.encode() for term in query.terms]
         newest: dict[tuple[Kind, str], tuple[int, IndexedRecord]] = {}
         for record in self._file.records(needles, kind=query.kind, since=query.since):
@@ -239,6 +290,7 @@ class PastIndex:
             (version, kind, record_id, record)
             for (kind, record_id), (version, record) in newest.items()
             if not self._holds_now(kind, record_id, query.terms)
+            and (gone_entries or kind is not Kind.ENTRIES or self._gone.get(record_id) != version)
         ]
         found.sort(key=lambda each: (-each[0], -each[3].moment, each[3].offset))
         hits = [self._hit(*each, query.terms) for each in found[: query.limit]]
@@ -294,7 +346,12 @@ def json_of(value: dict[str, Any]) -> bytes:
     return lossless_json.dumps(value) + b"\n"
 
 
-def _number(asked: Mapping[str, str], name: str, default: int, most: int) -> int:
+def number_of(asked: Mapping[str, str], name: str, default: int, most: int) -> int:
+    """Return a number in a query.
+
+    Raises:
+        UsageError: it is no whole number up to ``most``.
+    """
     text = asked.get(name, str(default))
     if not text.isdecimal() or len(text) > 9 or int(text) > most:
         raise UsageError("{name} is {text!r}: give a whole number up to {most}.", name=name, text=text[:20], most=most)

@@ -18,10 +18,11 @@ from exporter.archive.prune import PrunePlan, plan_prune, prune
 from exporter.archive.segments import line_positions
 from exporter.errors import ArchiveDamaged, NoSuchRecord
 from exporter.html.diff import count_changes, diff_text
-from exporter.html.pages import diff_page
 from exporter.model.changes import Change
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
+from exporter.site import SiteOptions
+from exporter.site.single import OneFilePages
 from tests.archive.versions import ArchiveMaker, comment, entry, find_in, plain_states
 
 
@@ -160,8 +161,8 @@ def test_views_of_a_long_diff(tmp_path: Path) -> None:
     lines = list(diff_text(changes))
     assert lines[:2] == ["~ entry 0  11日目", "    title: [-0-]{+11+}日目"]
     assert len(lines) == len(changes) + 1
-    page = diff_page(changes, blog_id="sea.example", before="version 1", after="version 12").decode()
-    assert page.count("<section>") == len(changes)
+    page = OneFilePages(reader, DEFAULT_SERVICE, SiteOptions()).changes(changes, 1, 12).decode()
+    assert page.count('<span class="mark ') == len(changes)
 
 
 def test_many_wanted_places_are_those_found_one_by_one(tmp_path: Path) -> None:

@@ -553,9 +553,11 @@ def test_search_in_an_older_version(program: Program, archive: Path) -> None:
     assert program("search", archive, "九回目の初日の出", "--at", 1, "--json").json["found"] == 0
 
 
-@pytest.mark.parametrize(
-    "words", [["("], ['"open'], ["x", "--kind", "poem"], ["x", "--since", "then"], ["x", "--limit", "0"]]
-)
+def test_a_lone_quotation_mark_is_searched(program: Program, archive: Path) -> None:
+    assert program("search", archive, '"').err == program("search", archive, '"open').err == "0 hits.\n"
+
+
+@pytest.mark.parametrize("words", [["("], ["x", "--kind", "poem"], ["x", "--since", "then"], ["x", "--limit", "0"]])
 def test_an_invalid_search_is_reported_in_one_line(program: Program, archive: Path, words: list[str]) -> None:
     failed = program("search", archive, *words, *(["--regex"] if words == ["("] else []))
     assert failed.code == 2

@@ -82,7 +82,7 @@ def test_a_quick_query_imports_no_engine_and_no_renderer(archive: Path, command:
     ("command", "more"),
     [
         ("show DIR entry 3 --markdown", {"selectolax", "yaml"}),
-        ("show DIR entry 3 --html", {"selectolax", "nh3"}),
+        ("show DIR entry 3 --html", {"selectolax", "nh3", "jinja2"}),
         ("verify DIR", set()),
         ("diff DIR", set()),
         ("files DIR", set()),

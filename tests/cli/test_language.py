@@ -92,7 +92,7 @@ def test_the_page_of_a_diff_and_the_rules_of_a_prune_are_in_the_language(
     text = page.read_text("utf-8")
     assert '<html lang="ja">' in text
     assert "バージョン 1（" in text
-    assert "<th>新規</th><th>変更</th><th>消失</th>" in text
+    assert [f'<th scope="col">{word}</th>' in text for word in ("新規", "変更", "消失")] == [True] * 3
     assert "<th>記事</th>" in text
     assert "本文" in text
     prune = ["prune", str(archive), "--keep-last", "1", "--dry-run"]

@@ -74,7 +74,7 @@ def test_diff_shows_as_sent_what_no_attribute_depends_on(tmp_path: Path, said: A
 def test_the_page_of_a_diff_is_in_the_same_words(wide: Path, said: Any, tmp_path: Path) -> None:
     said("diff", wide, "--html", tmp_path / "d.html")
     html = (tmp_path / "d.html").read_text("utf-8")
-    assert "<th>Visible to</th>" in html
+    assert "<h3>Visible to</h3>" in html
     assert "&quot;parents&quot;" not in html
 
 
@@ -98,7 +98,7 @@ def test_show_has_the_values_first(wide: Path, said: Any) -> None:
     assert "  Categories: 旅行 › 関西 › 京都, 写真" in lines[: lines.index("The record as sent:")]
     assert "  Visible to: Public" in lines
     html = said("show", wide, "entry", "p-1", "--html")
-    assert "<article>\n<p>朝の鴨川。" in html
+    assert '<div class="body" lang="ja"><p>朝の鴨川。' in html
     markdown = said("show", wide, "entry", "p-1", "--markdown")
     assert front_matter(markdown)["categories"] == ["京都", "写真"]
 

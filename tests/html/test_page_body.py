@@ -57,14 +57,22 @@ class TestTexts:
         "html",
         [
             "<ruby>百<rp>（</rp><rt>ひゃく</rt><rp>）</rp></ruby>",
-            '<table><tbody><tr><td colspan="2">a</td></tr></tbody></table>',
+            '<div class="wide"><table><tbody><tr><td colspan="2">a</td></tr></tbody></table></div>',
             "<details open=\"\"><summary>a</summary>b</details>",
             "<ul><li>a</li><li>b</li></ul>",
             '<p style="text-align:center"><strong>a</strong><br>b</p>',
         ],
     )  # fmt: skip
     def test_the_content_is_preserved(self, shown: Callable[[str], str], html: str) -> None:
-        assert shown(html) == html
+        assert shown(html.removeprefix('<div class="wide">').removesuffix("</div>")) == html
+
+    def test_a_cell_with_more_text_than_a_word_is_marked_as_one_that_has_several_lines(
+        self, shown: Callable[[str], str]
+    ) -> None:
+        cells = ["<td>強力粉です</td>", "<td>強力粉<b>二百五十</b></td>", "<td>とても長い値<img src=a.png></td>"]
+        found = shown(f"<table><tr>{''.join(cells)}<td></td></tr></table>")
+        assert [found.count(cell) for cell in (cells[0], '<td class="long">強力粉<b>', "<td>とても長い値")] == [1, 1, 1]
+        assert found.count("long") == 1
 
     def test_a_tangled_body_is_shown_as_its_source(self, shown: Callable[[str], str]) -> None:
         source = "<b x>" * 50_000 + "<p>" * 50_000

@@ -70,7 +70,7 @@ def test_cells_and_pictures_look_as_they_did() -> None:
         ("<ol start=x type=q><li value=3>a</ol>", '<ol><li value="3">a</li></ol>'),
         ("<p lang=ja>a<p lang='x y'>b", '<p lang="ja">a</p><p>b</p>'),
         ("<p id=a>a<p id=a>b<a href=#a>c</a>", '<p id="c-a">a</p><p>b<a href="#c-a" rel="noopener noreferrer">c</a></p>'),
-        ("<table><tr><th>a<td>b</table>", '<table><tbody><tr><th scope="row">a</th><td>b</td></tr></tbody></table>'),
+        ("<table><tr><th>a<td>b</table>", '<div class="wide"><table><tbody><tr><th scope="row">a</th><td>b</td></tr></tbody></table></div>'),
     ],
 )  # fmt: skip
 def test_misplaced_elements_are_replaced(html: str, expected: str) -> None:

@@ -26,6 +26,14 @@ JST = timezone(timedelta(hours=9))
         (["ｶﾞｽ", "ガス", "ABC"], ("ガス", "abc")),
         (['海"の 日"'], ("海", "の 日")),
         (['"" 海'], ("海",)),
+        (['"'], ('"',)),
+        (["“"], ("“",)),
+        (["＂"], ('"',)),
+        (['海 "の日'], ("海", '"の日')),
+        (['15.6"'], ('15.6"',)),
+        (['"海 の" 日"'], ("海 の", '日"')),
+        (['海"の"日"'], ("海", "の", '日"')),
+        (['"""'], ('"',)),
     ],
 )
 def test_words_and_phrases(words: list[str], terms: tuple[str, ...]) -> None:
@@ -48,7 +56,6 @@ def test_an_expression_is_one_pattern() -> None:
         ([], {}, "nothing to search for"),
         (["  "], {}, "nothing to search for"),
         (['""'], {}, "nothing to search for"),
-        (['海 "の日'], {}, "has no closing quote"),
         (["海"], {"kind": "user"}, "choose entry, comment or file"),
         (["海"], {"since": "last week"}, "since is .last week., which is not a date such as"),
         (["(海"], {"regex": True}, "cannot be read"),

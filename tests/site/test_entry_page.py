@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from exporter import lossless_json
+from exporter.html.dates import Dates
 from exporter.html.links import commenter_link
 from exporter.model.asset import openable
 from exporter.service.registry import DEFAULT_SERVICE
@@ -20,7 +21,7 @@ from exporter.site.catalogue import one_line
 from exporter.site.pages.entry import entry_files, see_also
 from exporter.site.pages.site import Site, category_page
 from exporter.site.post_list import PostSummary
-from exporter.site.templating import CONTENT_LANGUAGE, POLICY, Dates, Parts, escaped
+from exporter.site.templating import CONTENT_LANGUAGE, POLICY, Parts, escaped
 from exporter.text import visible
 from exporter.translation import translator
 from tests.export.memory import Memory

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from exporter.html.dates import Dates
 from exporter.html.diff import ATTRIBUTE_NAMES, field_name
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.site.pages.past import _WORDS
-from exporter.site.templating import Dates
 from exporter.site.view import _SCRIPT_WORDS
 from tests.site.building import build
 from tests.site.test_view import many_entries

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from exporter.export.interface import ViewFile
+from exporter.html.dates import Dates
 from exporter.site.captured import CAPTURE_PAGE, CapturedPages
 from exporter.site.pages.site import Site
-from exporter.site.templating import Dates
 
 
 def capture_files(site: Site) -> Iterator[ViewFile]:

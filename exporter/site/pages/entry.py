@@ -19,6 +19,7 @@ from exporter.model.records import Comment, Post, Raw
 from exporter.site.captured import capture_link, moment_of
 from exporter.site.catalogue import Catalogue, beginning_of, one_line
 from exporter.site.pages.comments import comment_list
+from exporter.site.pages.contents import with_contents
 from exporter.site.pages.site import Site, author_page, category_page, life_link
 from exporter.site.post_list import PostSummary
 from exporter.site.searched import Searched, searched_comment, searched_text
@@ -77,62 +78,6 @@ def _line(site: Site, post: PostSummary, root: str) -> str:
         f'<li class="line" data-item>{day}<a href="{root}{post.page}" lang="{CONTENT_LANGUAGE}">'
         f"{site.parts.title(post)}</a>{site.parts.badges(post)}</li>\n"
     )
-
-
-_MIN_HEADINGS: Final = 4
-_MAX_HEADINGS: Final = 300
-_ATTRIBUTES: Final = r'(?:[^<>"]|"[^"]*")*'
-_HEADING: Final = re.compile(rf"<h([2-6])({_ATTRIBUTES})>(.*?)</h\1>", re.DOTALL)
-_ID: Final = re.compile(r' id="([^"]*)"')
-_UNSAID: Final = re.compile(rf"<(rt|rp)>.*?</\1>|<{_ATTRIBUTES}>", re.DOTALL)
-"""Tags, and the readings above words: on one line these would repeat the words."""
-
-
-def with_contents(text: str, label: str) -> str:
-    """Return a text with its table of contents, or unchanged if it has fewer than four headings.
-
-    Args:
-        text: HTML that was cleaned: headings hold no headings, and only attributes hold a ``>``.
-        label: the heading of the table of contents.
-    """
-    if text.count("<h") < _MIN_HEADINGS:
-        return text
-    found: list[tuple[int, str, str]] = []
-
-    def placed(heading: re.Match[str]) -> str:
-        level, attributes, inside = heading.groups()
-        words = " ".join(_UNSAID.sub("", inside).split())
-        if not words or len(found) >= _MAX_HEADINGS:
-            return heading[0]
-        own = _ID.search(attributes)
-        place = own[1] if own else f"h-{len(found) + 1}"
-        found.append((int(level), place, words))
-        return heading[0] if own else f'<h{level}{attributes} id="{place}">{inside}</h{level}>'
-
-    marked = _HEADING.sub(placed, text)
-    if len(found) < _MIN_HEADINGS:
-        return text
-    name = escaped(label)
-    opening = f'<nav class="contents" aria-label="{name}"><details>\n<summary>{name}</summary>'
-    return f"{opening}{_listed(found)}</details></nav>\n{marked}"
-
-
-def _listed(headings: list[tuple[int, str, str]]) -> str:
-    """Return nested lists, given the level, anchor and text of each heading, the last two as HTML."""
-    parts: list[str] = []
-    levels: list[int] = []
-    for level, place, words in headings:
-        while len(levels) > 1 and level < levels[-1]:
-            levels.pop()
-            parts.append("</li>\n</ol>\n")
-        if levels and level <= levels[-1]:
-            parts.append("</li>\n")
-        else:
-            levels.append(level)
-            parts.append("\n<ol>\n")
-        parts.append(f'<li><a href="#{place}">{words}</a>')
-    parts.append("</li>\n</ol>\n" * len(levels))
-    return "".join(parts)
 
 
 _MAX_PICTURES: Final = 60
@@ -211,8 +156,8 @@ class _EntryPage:
         title, body = self._site.parts.title(self._post), self._body(entry, comments)
         return "".join([
             shell.title, title, shell.scripts, self._scripts(), shell.text,
-            f'<article class="entry" data-entry="{self._post.page}">\n', self._header(title), body,
-            self._pictures(body), comment_list(self._site, self._post, comments), "</article>\n",
+            f'<article class="entry" data-entry="{self._post.page}">\n<div class="leaf">\n', self._header(title), body,
+            "</div>\n", self._pictures(body), comment_list(self._site, self._post, comments), "</article>\n",
             see_also(self._site, self._post), self._turn(), self._facts(entry), shell.end,
         ])  # fmt: skip
 
@@ -220,7 +165,9 @@ class _EntryPage:
         root = self._root
         before = f'<link rel="prev" href="{root}{self._before.page}">' if self._before else ""
         after = f'<link rel="next" href="{root}{self._after.page}">' if self._after else ""
-        scripts = (f'<script src="{root}static/{name}.js" defer></script>\n' for name in ("lightbox", "reading"))
+        scripts = (
+            f'<script src="{root}static/{name}.js" defer></script>\n' for name in ("lightbox", "reading", "vertical")
+        )
         return f"{''.join(scripts)}{before}{after}"
 
     def _header(self, title: str) -> str:

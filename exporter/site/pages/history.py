@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from exporter.clock import timestamp
 from exporter.export.interface import ViewFile
-from exporter.export.record_values import value_reader
-from exporter.html.diff import ATTRIBUTE_NAMES, in_context, value_text, word_diff
-from exporter.html.record_words import RecordWords
-from exporter.html.text import plain_text
-from exporter.html.tree import too_large
-from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, RecordChange, field_changes
+from exporter.model.changes import Change, RecordChange, field_changes
 from exporter.model.kinds import Kind, sort_key
-from exporter.model.labels import is_labelled, joined_path, path_name
-from exporter.model.records import Category, Post, Raw
+from exporter.model.labels import is_labelled, joined_path
+from exporter.model.records import Post, Raw
 from exporter.site.catalogue import category_paths, fingerprint, one_line
+from exporter.site.changes import Bodies, FieldDiff
 from exporter.site.pages.past import past_files
 from exporter.site.pages.site import (
     MAX_CHANGES,
@@ -32,145 +26,10 @@ from exporter.site.pages.site import (
     whole_history_version,
 )
 from exporter.site.templating import KIND_NAMES
-from exporter.text import visible
 
 if TYPE_CHECKING:
     from exporter.archive.history import VersionRow
-    from exporter.html.diff import Op
     from exporter.site.history import ArchiveHistory, Completeness, EarlierState, EntryState
-
-_CONTEXT_CHARACTERS: Final = 60
-"""Unchanged characters around a change: a sentence or two, a line and a half."""
-_SHORT_CHARACTERS: Final = 80
-"""Values up to this length are shown whole, before and after."""
-
-
-class FieldDiff(NamedTuple):
-    """A field that changed.
-
-    Attributes:
-        name: its name for people.
-        parts: the pieces of its text with their operations; empty if it is shown whole.
-        before: its old value, if it is shown whole.
-        after: its new value.
-    """
-
-    name: str
-    parts: Sequence[tuple[Op, str]] = ()
-    before: str = ""
-    after: str = ""
-
-
-def field_diffs(
-    site: Site,
-    kind: Kind,
-    fields: Sequence[FieldChange],
-    states: tuple[Raw, Raw] | None = None,
-) -> list[FieldDiff]:
-    """Return the changes in the order of the record's fields.
-
-    Args:
-        site: the site.
-        kind: of the record.
-        fields: that changed.
-        states: the record before and after, if known. Without them, for a value that is spread over several fields,
-            only the changed fields are known.
-    """
-    before, after = states or (
-        {field.name: field.before for field in fields if field.before is not ABSENT},
-        {field.name: field.after for field in fields if field.after is not ABSENT},
-    )
-    service = site.catalogue.service
-    attributes, texts = service.attributes.get(kind, {}), service.bodies.get(kind, ())
-    neutral = None if states is None else _neutral_diffs(site, kind, fields, states)
-    if neutral is not None:
-        return neutral
-    old, new = (_values(site, kind, raw) for raw in (before, after))
-    found: list[FieldDiff] = []
-    seen = set()
-    for field in fields:
-        attribute = attributes.get(field.name, "")
-        name = site.say(ATTRIBUTE_NAMES.get(attribute, ""))
-        if field.name in texts:
-            found += _text(name or field.name, value_text(field.before), value_text(field.after))
-        elif attribute in seen:
-            continue
-        elif old.get(attribute, "") != new.get(attribute, ""):
-            seen.add(attribute)
-            found += _plain(name, old.get(attribute, ""), new.get(attribute, ""))
-        else:
-            # If the values read the same or are unknown, the raw values are shown.
-            name = site.t("The record as sent") if field.name == WHOLE_RECORD else field.name
-            found += _plain(name, value_text(field.before), value_text(field.after))
-    return found
-
-
-_TEXTS: Final = frozenset({"body", "more", "excerpt", "text"})
-
-
-def _neutral_diffs(
-    site: Site, kind: Kind, fields: Sequence[FieldChange], states: tuple[Raw | None, Raw | None]
-) -> list[FieldDiff] | None:
-    """Return the changes of a record by its neutral form; ``None`` if its raw fields are to be compared."""
-    words = RecordWords(site.say, site.dates.minute)
-    read = value_reader(site.catalogue.service, words, kind, *states)
-    if read is None:
-        return None
-    found: list[FieldDiff] = []
-    for field in words.changed_fields(read, *states, fields):
-        name = site.t("The record as sent") if field.name == WHOLE_RECORD else words.name(field.name)
-        write = _text if field.name in _TEXTS else _plain
-        found += write(name, value_text(field.before), value_text(field.after))
-    return found
-
-
-def _values(site: Site, kind: Kind, raw: Raw) -> dict[str, str]:
-    """Return the attributes of a record as text; empty ones are omitted."""
-    service = site.catalogue.service
-    readers: Mapping[Kind, Any] = {
-        Kind.ENTRIES: service.post,
-        Kind.COMMENTS: service.comment,
-        Kind.FILES: service.upload,
-    }
-    if kind not in readers:
-        return {}
-    record = readers[kind](raw)
-    names = set(service.attributes.get(kind, {}).values())
-    found = {name: _value_words(site, name, getattr(record, name)) for name in names if name in ATTRIBUTE_NAMES}
-    return {name: text for name, text in found.items() if text}
-
-
-def _value_words(site: Site, name: str, value: Any) -> str:
-    if isinstance(value, bool):
-        return site.t("yes") if value else site.t("no")
-    if isinstance(value, datetime):
-        return f"{site.dates.minute(value)}{f':{value:%S}' if value.second else ''}"
-    if name == "modified" and isinstance(value, int):
-        return site.dates.written(timestamp(datetime.fromtimestamp(value, UTC))) if 0 <= value < 2**37 else str(value)
-    if isinstance(value, tuple):
-        return ", ".join(path_name(each) if isinstance(each, Category) else str(each) for each in value)
-    return f"{value:,}" if isinstance(value, int) else str(value or "")
-
-
-def _text(name: str, before: str, after: str) -> list[FieldDiff]:
-    """Compare the visible texts; if only the markup changed, or a text is too large to be shown, the markup."""
-    if not (too_large(before) or too_large(after)):
-        seen = plain_text(before), plain_text(after)
-        before, after = seen if seen[0] != seen[1] else (before, after)
-    return _words(name, before, after)
-
-
-def _plain(name: str, before: str, after: str) -> list[FieldDiff]:
-    if max(len(before), len(after)) <= _SHORT_CHARACTERS and "\n" not in before + after:
-        return [FieldDiff(one_line(name), before=visible(before)[0], after=visible(after)[0])]
-    return _words(name, before, after)
-
-
-def _words(name: str, before: str, after: str) -> list[FieldDiff]:
-    shown = in_context(word_diff(before, after), _CONTEXT_CHARACTERS, sentences=True)
-    parts = [(op, visible(text)[0]) for op, text in shown]
-    return [FieldDiff(one_line(name), parts)] if parts else []
-
 
 _MAX_PROOFS: Final = 12
 _MAX_PROBLEMS: Final = 500
@@ -218,7 +77,8 @@ def history_files(site: Site) -> Iterator[ViewFile]:
         if whole_history_version(history, entry_id) is not None:
             continue
         post = site.catalogue.by_id.get(entry_id)
-        parts: list[bytes | str] = [entry_id, repr(versions), post.listed if post else b""]
+        shown = site.pictures.identity(entry_id)
+        parts: list[bytes | str] = [entry_id, repr(versions), post.listed if post else b"", shown]
         context = partial(_entry_history, site, history, entry_id)
         yield site.file(entry_history_page(entry_id), "entry_history.html", parts, context)
     yield from state_files(site, history)
@@ -250,7 +110,7 @@ def _version(site: Site, history: ArchiveHistory, row: VersionRow, before: Versi
         found, damaged = history.changes(row.version)
         changes = [change for change in found if change.kind in _SHOWN_KINDS]
         return {
-            "title": site.t("Version {n}", n=row.version),
+            "title": site.t("Version {n}", n=str(row.version)),
             "current": "history",
             "row": row,
             "counts": row.counts(),
@@ -264,8 +124,13 @@ def _version(site: Site, history: ArchiveHistory, row: VersionRow, before: Versi
         }
 
     states = repr(history.versions_before(row.version))
+    changed = islice(history.changed_in(Kind.ENTRIES, row.version), MAX_CHANGES)
+    pictures = fingerprint(*map(site.pictures.identity, changed))
     return site.file(
-        version_page(row.version), "version.html", [repr(tuple(row)), str(before), str(newer), states], context
+        version_page(row.version),
+        "version.html",
+        [repr(tuple(row)), str(before), str(newer), states, pictures],
+        context,
     )
 
 
@@ -288,34 +153,19 @@ def _shown(site: Site, history: ArchiveHistory, version: int, change: RecordChan
     elif before is not None:
         was, becomes = (history.state(change.record_id, each).record for each in (before, version))
         states = None if was is None or becomes is None else (was, becomes)
-    neutral = _neutral_change(site, change)
+    bodies = _bodies(site, history, version - 1, version)
+    neutral = site.changes.new_text(change, bodies)
     return _ShownChange(
         change.kind,
         entry_anchor(change.record_id) if is_entry else "",
         one_line(change.title),
         change.change,
         post.page if post else None,
-        field_diffs(site, change.kind, fields, states) if neutral is None else neutral,
+        site.changes.fields(change.kind, fields, bodies, states) if neutral is None else neutral,
         f"{entry_history_page(change.record_id)}#v{version}" if has_life else None,
         # The entry's own page shows the state before a removal.
         None if before is None or gone else state_page(change.record_id, before),
     )
-
-
-def _neutral_change(site: Site, change: RecordChange) -> list[FieldDiff] | None:
-    """Return the changes of a record by its neutral form; of a new or removed one only a comment's text.
-
-    ``None`` if its raw fields are to be compared.
-    """
-    found = _neutral_diffs(site, change.kind, change.fields, (change.before, change.after))
-    if found is None or change.change is Change.CHANGED:
-        return found
-    if change.kind is not Kind.COMMENTS:
-        return []
-    old, new = (
-        "" if raw is None else site.catalogue.service.comment(raw).text for raw in (change.before, change.after)
-    )
-    return _text(site.say(ATTRIBUTE_NAMES["text"]), old, new)
 
 
 def _entry_history(site: Site, history: ArchiveHistory, entry_id: str) -> dict[str, Any]:
@@ -328,7 +178,8 @@ def _entry_history(site: Site, history: ArchiveHistory, entry_id: str) -> dict[s
         if after is None:
             continue
         last = after.record or last
-        change, fields = _compared(site, before, after)
+        bodies = _bodies(site, history, after.version - 1, after.version)
+        change, fields = _compared(site, before, after, bodies)
         page = pages.get(after.version, post.page if post else None) if change is not Change.GONE and post else None
         steps.append(_Step(after.version, after.date, change, fields, after.damaged, page))
     return {
@@ -339,7 +190,14 @@ def _entry_history(site: Site, history: ArchiveHistory, entry_id: str) -> dict[s
     }
 
 
-def _compared(site: Site, before: EntryState | None, after: EntryState) -> tuple[Change, list[FieldDiff]]:
+def _bodies(site: Site, history: ArchiveHistory, before: int, after: int) -> Bodies:
+    """Return the writers of what is in bodies as of two versions."""
+    return Bodies(site.bodies_at(history, before), site.bodies_at(history, after), "../")
+
+
+def _compared(
+    site: Site, before: EntryState | None, after: EntryState, bodies: Bodies
+) -> tuple[Change, list[FieldDiff]]:
     """Return the kind of an entry's change between two states, and the changed fields if both are readable."""
     if before is None and after.damaged:
         return Change.NEW, []
@@ -350,7 +208,7 @@ def _compared(site: Site, before: EntryState | None, after: EntryState) -> tuple
     if before is None or before.record is None:
         return Change.NEW, []
     fields = field_changes(before.record, after.record)
-    return Change.CHANGED, field_diffs(site, Kind.ENTRIES, fields, (before.record, after.record))
+    return Change.CHANGED, site.changes.fields(Kind.ENTRIES, fields, bodies, (before.record, after.record))
 
 
 def _about(

@@ -27,6 +27,7 @@ from exporter.site.catalogue import (
     one_line,
     safe_name,
 )
+from exporter.site.changes import ChangeWriter
 from exporter.site.facts import SiteFacts
 from exporter.site.post_list import PostSummary
 from exporter.site.searched import Searched
@@ -65,6 +66,7 @@ class Site:
         t: translates a sentence of the interface and fills it.
         parts: writes frequent parts, such as comments.
         dates: writes dates.
+        changes: writes what changed in records.
         catalogue: the entries and comments.
         pictures: the stored pictures.
         bodies: turns bodies into HTML.
@@ -92,6 +94,7 @@ class Site:
         self.t = translator(options.language)
         self.parts = Parts(options.language, service.timezone)
         self.dates = self.parts.dates
+        self.changes = ChangeWriter(service, options.language, self.dates)
         base = f"https://{records.blog_id}/"
         patterns = [AddressPattern(text, "entry_url") for text in options.entry_addresses]
         users = [one_line(service.user(raw).name) for _, raw in records.scan(Kind.USER)]

@@ -13,7 +13,7 @@
     document.currentScript.insertAdjacentHTML("afterend", top);
     document.addEventListener("readystatechange", function () { document.body.insertAdjacentHTML("beforeend", end); }, { once: true });
     addEventListener("DOMContentLoaded", function () {
-      if (document.querySelector("article.entry")) for (const name of ["lightbox", "reading"]) addScript(name);
+      if (document.querySelector("article.entry")) for (const name of ["lightbox", "reading", "vertical"]) addScript(name);
     });
   };
 
@@ -42,7 +42,7 @@
     index = await blogLoad("past", "", "past.js");
     words = index.words;
     for (const place of places) {
-      if (place.matches("section")) place.append(scrubber(index.versions.length - 1, "index.html"));
+      place.querySelector(".scrub")?.replaceWith(scrubber(index.versions.length - 1, "index.html"));
       place.hidden = false;
     }
     at = index.versions.findLastIndex(function (version) { return version[0] <= asked; });
@@ -129,7 +129,9 @@
   }
 
   function fill(word, ...values) {
-    return values.reduce(function (text, value) { return text.replace(/%[ds]/, function () { return value; }); }, word);
+    return values.reduce(function (text, value) {
+      return typeof value === "number" ? blogCounted(text, value) : text.replace(/%[ds]/, function () { return value; });
+    }, word);
   }
 
   function day(date) {
@@ -154,7 +156,7 @@
   }
 
   function moment(version) {
-    return version[1] ? `${day(version[1])} ${version[1].slice(11)}` : fill(words.version, version[0]);
+    return version[1] ? `${day(version[1])} ${version[1].slice(11)}` : fill(words.version, String(version[0]));
   }
 
   function link(page, text, attributes) {
@@ -189,7 +191,7 @@
   function chips(rows) {
     return make("ul", { class: "chips" }, ...rows.map(function ([name, page, number]) {
       const found = link(page, name + " ");
-      found.append(make("small", { text: number }));
+      found.append(make("small", { text: blogNumber(number) }));
       return make("li", null, found);
     }));
   }
@@ -249,11 +251,11 @@
       const cells = counts[row].map(function (number, month) {
         const shade = { class: "s" + Math.ceil(number * 4 / most) };
         const name = monthName(month + 1);
-        const cell = number ? link(`${yearPage(year)}#m${month + 1}`, number, { ...shade, "aria-label": `${yearName(year)} ${name}: ${number}` }) : "";
+        const cell = number ? link(`${yearPage(year)}#m${month + 1}`, blogNumber(number), { ...shade, "aria-label": `${yearName(year)} ${name}: ${blogNumber(number)}` }) : "";
         return make("td", { "data-month": name.slice(0, 3) }, cell);
       });
       return make("tr", null, make("th", { scope: "row" }, link(yearPage(year), yearName(year))), ...cells,
-        make("td", { class: "sum", text: found.length }));
+        make("td", { class: "sum", text: blogNumber(found.length) }));
     });
     const names = months.map(function (month) { return make("th", { scope: "col", text: monthName(month).slice(0, 3) }); });
     const head = make("tr", null, make("td"), ...names, make("th", { scope: "col", text: words.total }));

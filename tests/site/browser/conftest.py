@@ -11,6 +11,7 @@ from tests.archive.builder import Built
 from tests.site.browser import launching
 from tests.site.browser.firefox import Firefox
 from tests.site.browser.hostile import hostile_blog
+from tests.site.browser.kinds import whole_blog
 from tests.site.browser.tabs import ChromiumTab, Tab
 from tests.site.browser.trap import Trap
 
@@ -63,6 +64,11 @@ def tab(request: pytest.FixtureRequest, trap: Trap) -> Tab:
         return ChromiumTab(request.getfixturevalue("page"))
     firefox: Firefox = request.getfixturevalue("firefox")
     return firefox
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    return whole_blog(tmp_path_factory.mktemp("whole") / "blog")
 
 
 @pytest.fixture(scope="session")

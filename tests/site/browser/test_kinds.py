@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.archive.builder import Built
-from tests.site.browser.kinds import kinds, whole_blog
+from tests.site.browser.kinds import kinds
 from tests.site.browser.tabs import Tab, told, until
 from tests.site.browser.test_audit import audit, invalid
 from tests.site.browser.test_exports import program
@@ -36,11 +36,6 @@ SHOWN = "(names) => [...document.querySelectorAll(names)].filter((each) => each.
 LOST = """[...document.querySelectorAll("main :is(time, .amount)")].filter((each) => each.checkVisibility())
   .map((each) => [each.getBoundingClientRect(), each.textContent]).filter(([box]) => box.right <= 0).map((each) => each[1])"""
 PRESSED = "nav, .top, form, button, input, select, dialog, summary:not(.body *), .chips, .turn"
-
-
-@pytest.fixture(scope="session")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    return whole_blog(tmp_path_factory.mktemp("whole") / "blog")
 
 
 @pytest.fixture(scope="session")

@@ -1,17 +1,10 @@
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-from selectolax.lexbor import LexborHTMLParser
-
 from exporter import lossless_json
 from exporter.html.diff import count_changes, diff_text, in_context, value_text
-from exporter.html.pages import diff_page
 from exporter.model.changes import ABSENT, Change, FieldChange, RecordChange, field_changes
 from exporter.model.kinds import Kind
 
@@ -20,10 +13,6 @@ HOSTILE = "<script>alert(1)</script>\u202e\x1b[2J\ud83d&"
 
 def changed(*fields: FieldChange, title: str = "海の日", change: Change = Change.CHANGED) -> RecordChange:
     return RecordChange(Kind.ENTRIES, "42", change, title, fields)
-
-
-def page(*changes: RecordChange) -> str:
-    return diff_page(changes, blog_id="sea.example", before="version 1", after="version 2").decode("utf-8")
 
 
 def test_plain_text_marks_words() -> None:
@@ -65,53 +54,6 @@ def test_changes_are_counted_by_kind() -> None:
         Kind.ENTRIES: {Change.NEW: 2, Change.CHANGED: 1, Change.GONE: 0},
         Kind.FILES: {Change.NEW: 0, Change.CHANGED: 0, Change.GONE: 1},
     }
-
-
-def test_page_marks_words_and_needs_nothing_else() -> None:
-    found = page(
-        changed(
-            FieldChange("title", "海の日", "山の日"), FieldChange("mood", ABSENT, None), FieldChange("x", 1, ABSENT)
-        )
-    )
-    tree = LexborHTMLParser(found)
-    cells = [cell.inner_html for cell in tree.css(".fields td")]
-    assert cells == ["<del>海</del><ins>山</ins>の日", "<ins>null</ins>", "<del>1</del>"]
-    assert [cell.text() for cell in tree.css(".counts td")] == ["", "0", "1", "0"]
-    assert "default-src 'none'" in found
-    assert not tree.css("script, link, img, iframe, a")
-
-
-def test_the_policy_allows_the_style_of_the_page() -> None:
-    found = page()
-    style = re.search(r"<style>(.*?)</style>", found, re.DOTALL)
-    assert style is not None
-    digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
-    assert f"style-src 'sha256-{digest}'" in found
-    assert "Nothing differs." in found
-
-
-def test_page_shows_a_new_or_removed_record_completely() -> None:
-    tree = LexborHTMLParser(
-        page(
-            changed(FieldChange("title", ABSENT, "海"), change=Change.NEW),
-            changed(FieldChange("title", "海", ABSENT), change=Change.GONE),
-        )
-    )
-    assert [cell.inner_html for cell in tree.css("details .fields td")] == ["<ins>海</ins>", "<del>海</del>"]
-
-
-def test_page_is_escaped() -> None:
-    change = RecordChange(Kind.COMMENTS, HOSTILE, Change.CHANGED, HOSTILE, (FieldChange(HOSTILE, HOSTILE, "山"),))
-    found = diff_page([change], blog_id=HOSTILE, before="a", after="b").decode("utf-8")
-    assert "<script" not in found
-    assert "\x1b" not in found
-    assert LexborHTMLParser(found).css_first("section del") is not None
-
-
-@given(before=st.text(max_size=30), after=st.text(max_size=30))
-def test_any_text_survives_the_page(before: str, after: str) -> None:
-    found = page(changed(FieldChange("f", "x" + before, "y" + after)))
-    assert found.count("<section>") == found.count("</section>") == 1
 
 
 def test_values_as_text() -> None:
