@@ -48,7 +48,7 @@ def test_each_picture_names_its_entry_and_date(pages: dict[str, str]) -> None:
 
 def test_pictures_have_their_words_or_else_a_number(pages: dict[str, str]) -> None:
     found = [
-        (each.attributes["alt"], each.attributes.get("class"))
+        (" ".join(each.attributes["alt"].split()), each.attributes.get("class"))
         for name in ("gallery.html", "gallery/unused.html")
         for each in named(pages[name], "img")
     ]

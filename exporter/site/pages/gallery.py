@@ -1,4 +1,4 @@
-"""The blog's pictures in rows, by the date of the newest entry that shows each, and unused pictures."""
+"""The pictures in rows, the newest entry first, and unused pictures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MIN_PIXELS: Final = 48
 
 
 class _Rows(NamedTuple):
-    """Rows in a width: the sum of the ratios of a row of the best height, and the most pictures in a row."""
+    """Rows in a window: the sum of ratios that gives the best height, and the most pictures."""
 
     ratio: float
     most: int
@@ -88,9 +88,9 @@ def _newest_first(item: _Item) -> tuple[float, str, str]:
 
 
 def _month(site: Site, item: _Item, *, of_year: bool) -> tuple[str, str]:
-    """Return the anchor and the name of a picture's month, without its year on a page of one year.
+    """Return anchor and name for a picture's month; both are empty without a date.
 
-    Both are empty without a date.
+    The name has no year on a page that shows one year.
     """
     date = item.post.date if item.post else None
     if date is None:
@@ -125,7 +125,7 @@ def _flow(site: Site, path: str, items: Sequence[_Item], *, of_year: bool) -> Ma
 
 
 def _in_order(site: Site, items: list[_Item]) -> list[tuple[_Item, str]]:
-    """Return the pictures of one entry in the order of its text, each with its alternative text."""
+    """Sort one entry's pictures as its text does, and return each with its alternative text."""
     post = items[0].post
     if post is None:
         return [(item, item.words or site.t("Picture {n}", n=at)) for at, item in enumerate(items, 1)]
