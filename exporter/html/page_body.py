@@ -253,7 +253,7 @@ class BodyWriter:
         return bounded_ratio(size)
 
     def _cell(self, cell: Cell, ratio: float, page: _Page) -> str:
-        """Return a picture of a row, in its own proportions, with its link and caption."""
+        """Return a picture for a row, with its link and caption."""
         kept = {name: cell.picture.attributes[name] for name in _OWN_WORDS & cell.picture.attributes.keys()}
         picture = Element("img", {**kept, "src": picture_source(cell.picture)}, [])
         shown = self._linked_picture(picture, cell.link, page)
@@ -324,7 +324,7 @@ class BodyWriter:
     ) -> str:
         """Return a stored picture as a link to itself, with its size, so that the page does not move while it loads.
 
-        ``kept`` has its attributes, with an empty ``alt`` if nobody described it.
+        ``kept`` has its attributes, with an empty ``alt`` if it has no description.
         """
         source, size = shown
         sides = {**(_sides(kept, size) if size else {}), "src": f"{page.root}{source}", "loading": "lazy"}
@@ -349,7 +349,7 @@ class BodyWriter:
         return f"{link}{drawn}</a>"
 
     def _number(self, page: _Page) -> str:
-        """Return the name of a picture that nobody described: its number in the body."""
+        """Return a name for a picture without a description: its number in the body."""
         page.unnamed += 1
         return self._numbered.replace("%d", str(page.unnamed))
 
@@ -392,7 +392,7 @@ class BodyWriter:
 
 @dataclass(slots=True)
 class _Page:
-    """One body while it is written: the way from its page to the site's folder, and what was found so far."""
+    """The state of writing one body; ``root`` is the path from its page to the site's folder."""
 
     root: str
     keep_lines: bool

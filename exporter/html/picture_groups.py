@@ -22,7 +22,7 @@ _EMPTY: Final = tag_set("br dd div dt figcaption figure hr li p span td tr wbr")
 _WRAPPERS: Final = tag_set("a figure span")
 _MAX_WRAPPERS: Final = 4
 _MAX_NODES: Final = 20_000
-"""Nodes of a body that are examined inside galleries, so that nested ones take linear time."""
+"""At most this many nodes inside galleries are examined, so that nested galleries take linear time."""
 
 
 def is_gallery(classes: str) -> bool:
@@ -49,12 +49,12 @@ class Group:
 
 @dataclass(slots=True)
 class GroupFinder:
-    """Finds the groups of one body, as a valid tree in which ids are the targets of links."""
+    """Finds groups in one valid tree, whose ids are link targets."""
 
     _left: int = _MAX_NODES
 
     def group(self, element: Element) -> Group | None:
-        """Return the pictures of an element that has nothing else, at least two of them if no service made it."""
+        """Return an element's pictures if it has nothing else. Elements that no service made need at least two."""
         if element.attributes.get("class") == GALLERY:
             found = Group()
             return found if self._collect(element, found, None, outer=True) and found.cells else None
@@ -103,7 +103,7 @@ class GroupFinder:
 
 
 def _cells(element: Element) -> list[Cell]:
-    """Return the pictures of an element that has only pictures, next to each other; none if it has anything else."""
+    """Return an element's pictures if it has nothing else; an empty list otherwise."""
     found: list[Cell] = []
     is_over = False
     for child in element.children:
@@ -141,7 +141,7 @@ def _cell(element: Element | None) -> Cell | None:
 
 
 def _only(element: Element, besides: Element | None = None) -> Element | None:
-    """Return the only child of an element, besides white space and another child."""
+    """Return an element's only child, not counting white space and ``besides``."""
     found = None
     for child in element.children:
         if isinstance(child, str):

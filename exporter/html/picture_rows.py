@@ -13,7 +13,7 @@ _WIDEST: Final = 4.0
 
 
 def bounded_ratio(size: tuple[int, int] | None) -> float:
-    """Return the width-to-height ratio of a picture in a row, limited to 0.4 … 4; 1.33 if its size is unknown."""
+    """Return a picture's width-to-height ratio, limited to 0.4 … 4; 1.33 if its size is unknown."""
     return UNKNOWN_RATIO if size is None else round(min(max(size[0] / size[1], _NARROWEST), _WIDEST), 2)
 
 

@@ -27,7 +27,7 @@ _NAMES: Final = tag_set(
 )
 """Words that cameras, phones, services and editors write as a name, alone or with a number."""
 _BESIDE: Final = tag_set("a am at bmp copy e edited full hdr j large medium no of p pm s small wa x")
-"""Words that may stand beside these names."""
+"""Words that programs add to these names."""
 
 
 def picture_words(text: str, address: str = "") -> str:
@@ -70,6 +70,6 @@ def _is_generated(stem: str) -> bool:
 
 
 def _stem(address: str) -> str:
-    """Return the file name of an address without its ending, in the form of the names compared with it."""
+    """Return an address's file name without its ending, normalized as alternative texts are."""
     name = unquote(address.partition("?")[0].rpartition("/")[2])
     return _ENDING.sub("", unicodedata.normalize("NFKC", name).casefold())

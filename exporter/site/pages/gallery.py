@@ -1,4 +1,4 @@
-"""The blog's pictures in rows, by the date of the newest entry that shows each, and unused pictures."""
+"""The pictures in rows, the newest entry first, and unused pictures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MIN_PIXELS: Final = 48
 
 
 class _Rows(NamedTuple):
-    """Rows in a width: the sum of the ratios of a row of the best height, and the most pictures in a row."""
+    """Rows in a window: the sum of ratios that gives the best height, and the most pictures."""
 
     ratio: float
     most: int
@@ -58,7 +58,7 @@ def gallery_files(site: Site) -> Iterator[ViewFile]:
                 "title": title,
                 "current": "gallery",
                 "months": [] if parts else _month_links(site, shown),
-                "shots": _flow(site, path, shown),
+                "shots": _flow(site, path, shown, of_year=not parts),
                 "rows": [(names[year], target, count) for year, target, count in rows] if parts else [],
                 "total": len(items) if parts else len(shown),
             }
@@ -87,24 +87,30 @@ def _newest_first(item: _Item) -> tuple[float, str, str]:
     return 0.0 if date is None else -date.timestamp(), item.post.id if item.post else "", item.picture.url
 
 
-def _month(site: Site, item: _Item) -> tuple[str, str]:
-    """Return the anchor and the name of a picture's month; both are empty without a date."""
+def _month(site: Site, item: _Item, *, of_year: bool) -> tuple[str, str]:
+    """Return anchor and name for a picture's month; both are empty without a date.
+
+    The name has no year on a page that shows one year.
+    """
     date = item.post.date if item.post else None
-    return ("", "") if date is None else (f"m{date:%Y-%m}", site.dates.month_of(date))
+    if date is None:
+        return "", ""
+    return f"m{date:%Y-%m}", site.dates.month(date.month) if of_year else site.dates.month_of(date)
 
 
 def _month_links(site: Site, items: Sequence[_Item]) -> list[tuple[str, str, int]]:
     """Return the name, the anchor and the number of pictures of each month; none for a single month."""
-    found = [(name, anchor, len(list(of))) for (anchor, name), of in groupby(items, lambda item: _month(site, item))]
+    by_month = groupby(items, lambda item: _month(site, item, of_year=True))
+    found = [(name, anchor, len(list(of_month))) for (anchor, name), of_month in by_month]
     return [each for each in found if each[1]] if len(found) > 1 else []
 
 
-def _flow(site: Site, path: str, items: Sequence[_Item]) -> Markup:
+def _flow(site: Site, path: str, items: Sequence[_Item], *, of_year: bool) -> Markup:
     """Return all pictures as HTML: the items of a list whose rows fill the width."""
     placed = [each for _, of_post in groupby(items, lambda item: item.post) for each in _in_order(site, list(of_post))]
     ratios = [site.ratio(item.picture) for item, _ in placed]
     wide, narrow = (_shares(ratios, rows) for rows in (_WIDE, _NARROW))
-    months = [_month(site, item) for item, _ in placed]
+    months = [_month(site, item, of_year=of_year) for item, _ in placed]
     parts = []
     for at, (item, name) in enumerate(placed):
         (share, gaps), (narrow_share, narrow_gaps) = wide[at], narrow[at]
@@ -119,7 +125,7 @@ def _flow(site: Site, path: str, items: Sequence[_Item]) -> Markup:
 
 
 def _in_order(site: Site, items: list[_Item]) -> list[tuple[_Item, str]]:
-    """Return the pictures of one entry in the order of its text, each with its alternative text."""
+    """Sort one entry's pictures as its text does, and return each with its alternative text."""
     post = items[0].post
     if post is None:
         return [(item, item.words or site.t("Picture {n}", n=at)) for at, item in enumerate(items, 1)]

@@ -183,7 +183,7 @@ class Site:
         return bounded_ratio(self.pictures.drawn(picture.path).size)
 
     def words_of(self, picture: StoredPicture) -> str:
-        """Return the words that describe an uploaded picture; empty if nobody described it."""
+        """Return an uploaded picture's description by a person; empty if it has none."""
         for file_id in picture.files:
             if file_id not in self._words:
                 raw = self.catalogue.records.load(Kind.FILES, file_id)

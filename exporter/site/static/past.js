@@ -331,13 +331,14 @@
         return [yearName(year), index.pictures.includes(year) ? `gallery/${year}.html` : `gallery.html?y=${year}`, some.length];
       })),
       found.length ? "" : make("p", { text: words.past_no_pictures }),
-      flow(pictures),
+      flow(pictures, Boolean(wanted)),
     ];
   }
 
-  function monthOf({ posts: [{ date }] }) {
-    const month = monthName(Number(date.slice(5, 7)));
+  function monthOf({ posts: [{ date }] }, ofYear) {
     if (!date) return words.undated;
+    const month = monthName(Number(date.slice(5, 7)));
+    if (ofYear) return month;
     return document.documentElement.lang === "ja" ? yearName(date.slice(0, 4)) + month : `${month} ${date.slice(0, 4)}`;
   }
 
@@ -373,15 +374,15 @@
     });
   }
 
-  function flow(pictures) {
+  function flow(pictures, ofYear) {
     const placed = [...grouped(pictures, function (each) { return each.posts[0]; }).values()].flat();
     const ratios = placed.map(ratio);
     const wide = shares(ratios, 4, 6), narrow = shares(ratios, 2.1, 3);
     const numbers = new Map();
     return make("ul", { class: "gallery" }, ...placed.map(function (picture, number) {
       const [post] = picture.posts;
-      const month = monthOf(picture);
-      const begins = post.date && (!number || month !== monthOf(placed[number - 1]));
+      const month = monthOf(picture, ofYear);
+      const begins = post.date && (!number || month !== monthOf(placed[number - 1], ofYear));
       numbers.set(post, (numbers.get(post) ?? 0) + 1);
       const style = `--r:${ratios[number]};--d:${wide[number][0]};--k:${wide[number][1]};--p:${narrow[number][0]};--q:${narrow[number][1]}`;
       const date = post.date ? make("time", { datetime: post.date.slice(0, 10), text: shortDay(post.date) }) : null;
