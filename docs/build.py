@@ -34,6 +34,9 @@ ENGLISH_ONLY = '!!! note "英語のページです"\n\n    このページには
 COPIED = ("screenshots", "schemas", "screens", "demo.svg", "first-hour.en.svg", "first-hour.ja.svg")
 LINK = re.compile(r"(?P<mark>!?)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?P<target>[^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```|^(?: {4}[^\n]*\n)+", re.MULTILINE | re.DOTALL)
+ENDS = re.compile(r"^(?![#|]).*(?:(?P<stop>[\u3001\u3002\u300d\uff09])|[\u3041-\u9fff])$")
+BEGINS = re.compile(r" *(?![0-9]+\. )(?:(?P<wide>[\u300c\u3041-\u9fff\uff08])|[\w`\[])")
+"""The end and the beginning of two lines of a Japanese paragraph that no space separates."""
 HEADING = re.compile(r"^(?P<level>#{1,6}) (?P<text>[^\n]+)$", re.MULTILINE)
 
 
@@ -86,10 +89,36 @@ def anchored(english: str, japanese: str) -> str:
     return "".join([*parts, japanese[at:]])
 
 
+def joined(text: str) -> str:
+    """Return a Japanese page's text with its paragraphs on one line, as a browser shows a line break as a space."""
+
+    def unwrapped(prose: str) -> str:
+        lines: list[str] = []
+        for line in prose.split("\n"):
+            end, begin = ENDS.match(lines[-1]) if lines else None, BEGINS.match(line)
+            if end and begin and (end["stop"] or begin["wide"]):
+                lines[-1] += line.lstrip()
+            else:
+                lines.append(line)
+        return "\n".join(lines)
+
+    parts, at = [], 0
+    for code in FENCE.finditer(text):
+        parts += [unwrapped(text[at : code.start()]), code[0]]
+        at = code.end()
+    return "".join([*parts, unwrapped(text[at:])])
+
+
+def stem(path: Path) -> str:
+    """Return the name that a page has in both languages."""
+    return path.name.removesuffix(".md").removesuffix(".ja")
+
+
 def adapted(path: Path, text: str, language: str = "en") -> str:
     """Return a page's text with links that work in the built pages.
 
-    If a Japanese page lacks the anchor of a link, the link leads to the English page.
+    Links stay in the page's language, except a link between the two files of one page. If a Japanese page lacks the
+    anchor of a link, the link leads to the English page.
 
     Raises:
         BrokenLinkError: the target of a link is missing.
@@ -103,6 +132,9 @@ def adapted(path: Path, text: str, language: str = "en") -> str:
         place = Path(normpath((path.parent / target).as_posix())).resolve()
         if not place.exists():
             raise BrokenLinkError(f"{path.relative_to(ROOT)}: {found['target']}")
+        if place.parent == path.parent and place != path and stem(place) == stem(path):
+            other = f"ja/{stem(path)}.html" if language == "en" else f"../{stem(path)}.html"
+            return f"[{found['text']}]({other}{'#' if anchor else ''}{anchor})"
         if place.name.endswith(".ja.md"):
             place = place.with_name(place.name.removesuffix(".ja.md") + ".md")
         if place in names:
@@ -181,7 +213,8 @@ def assemble(language: str, folder: Path) -> None:
     folder.mkdir(parents=True)
     for name in in_navigation():
         path, text = source(name, language)
-        (folder / f"{name}.md").write_text(adapted(path, text, language), encoding="utf-8")
+        text = adapted(path, text, language)
+        (folder / f"{name}.md").write_text(joined(text) if language == "ja" else text, encoding="utf-8")
     for name in COPIED:
         if (HERE / name).is_dir():
             shutil.copytree(HERE / name, folder / name)

@@ -402,7 +402,9 @@ def _check_weight(body: bytes, most: int | None, *, exactly: bool) -> None:
     if found > most:
         raise TooHeavy(
             message(
-                "its {count} bytes of JSON would take some {found} MiB of memory", count=len(body), found=found // _MIB
+                "its {count:,} bytes of JSON would take some {found:,} MiB of memory",
+                count=len(body),
+                found=found // _MIB,
             )
         )
     if not exactly:

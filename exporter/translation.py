@@ -59,12 +59,20 @@ def translated(text: str, language: str | None = None) -> str:
 def translator(language: str) -> Callable[..., str]:
     """Return a function that translates and fills a template, for pages in a language other than the interface's.
 
-    Its arguments are the template, a literal, its context if it needs one, and the values of its fields by name.
+    Its arguments are the template, a literal, its context if it needs one, and the values of its fields by name. An
+    integer is a count: commas separate its thousands, and a no-break space follows it. A number that is a name, such as
+    a version's, is given as text.
     """
 
     def t(text: str, context: str = "", /, **values: Any) -> str:
         key = f"{context}{CONTEXT_END}{text}" if context else text
-        return (text if language == "en" else _template(language, key, None, 1)).format(**values)
+        template = text if language == "en" else _template(language, key, None, 1)
+        for name, value in values.items():
+            place = f"{{{name}}}"
+            if type(value) is int and place in template:
+                template = template.replace(f"{place} ", f"{place}\u00a0")
+                values[name] = f"{value:,}"
+        return template.format(**values)
 
     return t
 

@@ -320,7 +320,7 @@ def _fault(
 ) -> str | None:
     """Return what is wrong with a file in an open folder."""
     if isinstance(size, int) and size != stored.size:
-        return message("it has {size} bytes, not {expected}", size=stored.size, expected=size)
+        return message("it has {size:,} bytes, not {expected:,}", size=stored.size, expected=size)
     name = stored.path.rpartition("/")[2]
     try:
         if cache is not None and cache.quick and cache.is_unchanged(stored.path, folder.lstat(name)):

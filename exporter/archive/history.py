@@ -81,10 +81,10 @@ class VersionRow(NamedTuple):
         parts = []
         for kind in _IN_TEXT:
             signs = ((counts[kind].new, "+"), (counts[kind].changed, "~"), (counts[kind].gone, "-"))
-            changes = " ".join(f"{sign}{number}" for number, sign in signs if number)
+            changes = " ".join(f"{sign}{number:,}" for number, sign in signs if number)
             if changes:
                 parts.append(f"{kind} {changes}")
-        folded = f"   {self.pruned} older folded in" if self.pruned else ""
+        folded = f"   {self.pruned:,} older folded in" if self.pruned else ""
         mark = "" if self.complete else "   INCOMPLETE"
         finished = printable(self.finished_at, 40)
         return f"{self.version:>6}  {finished}  {', '.join(parts) or 'lists only'}{folded}{mark}"

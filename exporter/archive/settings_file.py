@@ -101,6 +101,15 @@ def note_archive(root: Path, label: str | None = None) -> None:
         _KNOWN.write(place_of(root), {"label": label})
 
 
+def known_archives() -> list[Path]:
+    """Return the folders of the archives that this user's backups wrote; some may be missing now.
+
+    Raises:
+        UsageError: the notes cannot be read.
+    """
+    return [Path(place) for place in sorted(_KNOWN.read())]
+
+
 def require_archive_if_known(root: Path, label: str | None = None) -> None:
     """Refuse to begin a new archive if one was known at this place, or for the same table of the settings file.
 

@@ -301,7 +301,7 @@ class VersionCheck:
             stated, count = manifest.counts.get(str(kind)), len(state.kinds[kind])
             if stated is not None and stated.total != count:
                 detail = message(
-                    "it counts {total} {kind}, the lines give {count}", total=stated.total, kind=kind, count=count
+                    "it counts {total:,} {kind}, the lines give {count:,}", total=stated.total, kind=kind, count=count
                 )
                 yield self._finding(FindingCode.COUNTS_WRONG, MANIFEST, detail)
 
@@ -395,7 +395,7 @@ class VersionCheck:
                     assets.append(_asset(line))
         self._assets = self._assets if assets is None else assets
         if count != expected:
-            detail = message("it has {count} lines, the manifest says {expected}", count=count, expected=expected)
+            detail = message("it has {count:,} lines, the manifest says {expected:,}", count=count, expected=expected)
             yield self._finding(FindingCode.SEGMENT_DAMAGED, name, detail)
         if fold is not None:
             self._unfolded += [self._finding(FindingCode.FOLD_WRONG, name, detail) for detail in fold.wrong]

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exporter.cli.blog_names import address_in
 from exporter.cli.contact import with_contact
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import Command, setting_options, with_config
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.source import NamedSource, find_source, host_of
-from exporter.cli.target import BlogTarget, address_in, find_target, remember_options
+from exporter.cli.target import BlogTarget, find_target, remember_options
 from exporter.errors import Incomplete, UsageError
 from exporter.message import message
 from exporter.service.declarations import PUBLIC_SITE

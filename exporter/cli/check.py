@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exporter.cli.blog_names import address_in
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import require_new_file, with_config
 from exporter.cli.output import OnLoss, Output, size_text, time_text
 from exporter.cli.source import counts_text, explored, files_at, nothing_at
-from exporter.cli.target import address_in, find_target
+from exporter.cli.target import find_target
 from exporter.errors import Incomplete, UsageError
 from exporter.message import PROGRAM, message, suggested
 from exporter.model.kinds import Kind
@@ -251,7 +252,7 @@ def _sums(result: CheckResult) -> Iterator[str]:
     if result.clock_skew is not None:
         skew = message("{seconds:+.0f} s compared with the service", seconds=result.clock_skew)
         yield from _fact(message("Clock"), skew)
-    sent = message("{sent} sent, at most {most}", sent=result.requests, most=result.most_requests)
+    sent = message("{sent:,} sent, at most {most:,}", sent=result.requests, most=result.most_requests)
     yield from _fact(message("Requests"), sent)
 
 

@@ -201,6 +201,13 @@ DESTINATIONS: Final = (
         message("Send the .epub of {out} to your e-reader or phone and open it.", out=OUT),
     ),
     Destination(
+        "pdf", "pdf", message("A book to print (PDF)"),
+        message(
+            "Open the .pdf of {out}, or give it to a print shop: a sheet is a page of A5, or with --paper b6 of B6.",
+            out=OUT,
+        ),
+    ),
+    Destination(
         "html", "html", message("One page to read and print (HTML)"),
         message("Open the .html of {out} in a browser; in print, each post begins on a new page.", out=OUT),
     ),

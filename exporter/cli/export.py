@@ -10,6 +10,7 @@ import click
 
 from exporter.archive.archive import Archive
 from exporter.cli.answers import keep_answers
+from exporter.cli.blog_names import archive_named
 from exporter.cli.export_options import (
     Job,
     check_no_wacz_options,
@@ -33,6 +34,7 @@ from exporter.export.targets import TARGETS
 from exporter.library.export import Exported, format_named
 from exporter.message import listed, message
 from exporter.model.publication import Declared
+from exporter.settings import read_config
 from exporter.translation import translated
 
 _EPILOG = """\b
@@ -81,8 +83,10 @@ class _Command(HelpedCommand):
 @with_config()
 def export_command(*, out: Output, form: str | None, archive: Path | None, target: Path | None, **given: Any) -> int:
     """Run ``export``."""
-    if form is None or (form not in NAMED and archive is None and Path(form).is_dir()):
-        return _ask(out, None if form is None else Path(form), given)
+    if form is None:
+        return _ask(out, None, given)
+    if form not in NAMED and archive is None and (Path(form).is_dir() or form in read_config(given["config"]).blogs):
+        return _ask(out, archive_named(form, given["config"]), given)
     if form == WACZ:
         return _export_wacz(out, archive, target, given)
     return _export(out, _job(form, archive, target, given))

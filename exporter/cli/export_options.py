@@ -21,7 +21,7 @@ from exporter.cli.output import Output, shown
 from exporter.cli.signals import ended_by_sigterm
 from exporter.errors import UsageError
 from exporter.export.formats import FORMATS, NAMED, Format
-from exporter.export.interface import Comments, ExportOptions, Preset
+from exporter.export.interface import Comments, ExportOptions, Paper, Preset
 from exporter.export.posts import flag_lines
 from exporter.export.targets import TARGETS, Matter
 from exporter.html.links import AddressPattern, absolute
@@ -35,12 +35,12 @@ from exporter.settings import Settings, option_name
 from exporter.translation import translated
 
 _LANGUAGE: Final = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*")
-_OF_SOME_FORMATS: Final = ("title", "language", "by_year", "vertical", "preset", "comments")
+_OF_SOME_FORMATS: Final = ("title", "language", "by_year", "vertical", "paper", "cover", "preset", "comments")
 _NOT_OF_WACZ: Final = {
     "since": None, "until": None, "category": None, "tag": None, "only": "public", "all_as_draft": False,
     "hidden_comments": False, "body": "markdown", "wordpress_body": None, "media_base_url": "", "media_folder": False,
     "preset": None, "max_entries": None, "max_bytes": None, "limits_of": None, "new_url": None, "language": None,
-    "by_year": False, "vertical": False, "comments": None,
+    "by_year": False, "vertical": False, "paper": None, "cover": None, "comments": None,
 }  # fmt: skip
 """Options without an effect on WACZ files, and their defaults."""
 _FLAG: Final[dict[str, Any]] = {"is_flag": True}
@@ -118,6 +118,11 @@ _EXPORT: Final[dict[str, dict[str, Any]]] = {
     "--language": {"metavar": "TAG", "callback": _language, "help": message("Language of a book. [default: ja]")},
     "--by-year": {**_FLAG, "help": message("A book for each year.")},
     "--vertical": {**_FLAG, "help": message("Write the lines of a book from top to bottom.")},
+    "--paper": {
+        "type": click.Choice([str(each) for each in Paper]),
+        "help": message("Page size of a printed book. [default: a5]"),
+    },
+    "--cover": {"metavar": "URL|ID", "help": message("Picture on a book's cover: its address, or an entry's id.")},
     "--comments": {
         "type": click.Choice([str(each) for each in Comments]),
         "help": message("Place of the comments. [default: none in feeds, else body]"),
@@ -164,6 +169,8 @@ def _supports(form: Format, option: str) -> bool:
         return form.shows is not None
     if option == "preset":
         return form is NAMED["markdown"]
+    if option == "paper":
+        return form.printed
     return form.book or (option == "title" and form.titled)
 
 
@@ -362,7 +369,7 @@ def read_options(given: Mapping[str, Any], found: Settings, declared: Declared, 
         chosen["media_base_url"] = f"{chosen['media_base_url'].rstrip('/')}/"
     if "new_url" in chosen:
         chosen["new_url"] = AddressPattern(chosen["new_url"], "--new-url", path=True)
-    for name, kind in (("comments", Comments), ("preset", Preset)):
+    for name, kind in (("comments", Comments), ("preset", Preset), ("paper", Paper)):
         if name in chosen:
             chosen[name] = kind(chosen[name])
     options = ExportOptions(**chosen)

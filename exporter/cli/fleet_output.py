@@ -321,7 +321,7 @@ def work_lines(tally: WorkTally, seconds: float) -> Iterator[str]:
     rate = tally.archives / seconds if seconds else 0.0
     yield message("{parts}; {time}, {rate:.1f} a second.", parts=listed(parts), time=time_text(seconds), rate=rate)
     if states[FAILED] > _MAX_FAILURES:
-        yield message("The first {n} failures are named above; --report FILE names all.", n=_MAX_FAILURES)
+        yield message("The first {n:,} failures are named above; --report FILE names all.", n=_MAX_FAILURES)
 
 
 def report_trouble(out: Output, trouble: list[tuple[str, str]], count: int) -> None:

@@ -14,13 +14,14 @@ import click
 
 from exporter.archive import atomic
 from exporter.cli.backup import SAVED, back_up
+from exporter.cli.blog_names import address_in, blog_id_in
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.language import adopt
 from exporter.cli.options import given_settings, setting_options, with_config
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.questions import Questions, yes_or_no
 from exporter.cli.source import counts_text, explored, files_at, find_source, host_of, nothing_at
-from exporter.cli.target import BlogTarget, address_in, blog_id_in, find_target, remember_options
+from exporter.cli.target import BlogTarget, find_target, remember_options
 from exporter.cli.user_settings import add_blog
 from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, UsageError
 from exporter.message import message, suggested

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from exporter.cli.blog_names import archive_named, has_scheme
 from exporter.cli.help import PATH
 from exporter.cli.language import adopt
 from exporter.cli.output import OnLoss, Output, SafeStream, counted
@@ -19,7 +20,7 @@ from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message, message_n
 from exporter.service.registry import PROFILES
 from exporter.setting_types import duration
-from exporter.settings import SETTINGS, Settings, option_name, resolve
+from exporter.settings import SETTINGS, Settings, option_name, read_config, resolve
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -38,15 +39,26 @@ def complete_folders(_context: click.Context, _parameter: click.Parameter, typed
     return [CompletionItem(typed, type="dir")]
 
 
+def complete_archives(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Let the shell complete the names in the settings file, and folders."""
+    from click.shell_completion import CompletionItem
+
+    names: list[str] = []
+    with suppress(BlogExporterError):
+        names = [name for name in read_config(context.params.get("config")).blogs if name.startswith(typed)]
+    return [*map(CompletionItem, names), *complete_folders(context, parameter, typed)]
+
+
 def archive_argument(command: Command) -> Command:
     """Add DIR, an archive's folder; the command ends with an error if its newest versions are damaged."""
 
     @wraps(command)
-    def wrapped(*, archive: Path, **given: Any) -> Any:
-        with ending_with_damage(archive):
-            return command(archive=archive, **given)
+    def wrapped(*, archive: str, **given: Any) -> Any:
+        place = archive_named(archive, given.get("config"))
+        with ending_with_damage(place):
+            return command(archive=place, **given)
 
-    return click.argument("archive", metavar="DIR", type=PATH, shell_complete=complete_folders)(wrapped)
+    return click.argument("archive", metavar="DIR", shell_complete=complete_archives)(wrapped)
 
 
 def with_output(on_loss: OnLoss = OnLoss.FAIL) -> Callable[[Command], Command]:
@@ -247,6 +259,18 @@ def is_copy(place: str, identities: Sequence[Path]) -> bool:
     return bool(identities) or is_place_of_copies(place)
 
 
+def place_named(words: str, config: Path | None = None) -> str:
+    """Return the folder of the archive that the user named, or the address of a copy unchanged.
+
+    Raises:
+        UsageError: the words are an address of an unsupported kind.
+        NoArchive: see :func:`~exporter.cli.blog_names.archive_named`.
+    """
+    from exporter.copies.store import is_address
+
+    return words if not has_scheme(words) and is_address(words) else str(archive_named(words, config))
+
+
 def store_at(place: str, identities: tuple[Path, ...]) -> Store:
     """Return the store at a place, for reading."""
     from exporter.copies.opening import StoreOptions, open_store
@@ -287,14 +311,15 @@ def readable_archive(need: str, metavar: str = "DIR") -> Callable[[Command], Com
         @identity_option
         @wraps(command)
         def wrapped(*, archive: str | None, identities: tuple[Path, ...], **given: Any) -> Any:
-            if archive is not None and is_copy(archive, identities):
-                return command(archive=_fetched(archive, identities, need, given), **given)
-            place = None if archive is None else Path(archive)
-            with ending_with_damage(place):
-                return command(archive=place, **given)
+            place = None if archive is None else place_named(archive, given.get("config"))
+            if place is not None and is_copy(place, identities):
+                return command(archive=_fetched(place, identities, need, given), **given)
+            root = None if place is None else Path(place)
+            with ending_with_damage(root):
+                return command(archive=root, **given)
 
         required = not metavar.startswith("[")
-        add = click.argument("archive", metavar=metavar, required=required, shell_complete=complete_folders)
+        add = click.argument("archive", metavar=metavar, required=required, shell_complete=complete_archives)
         return add(wrapped)
 
     return decorate

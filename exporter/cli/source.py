@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from exporter.cli.target import BlogTarget, address_in, blog_id_in, find_target
+from exporter.cli.blog_names import address_in, blog_id_in
+from exporter.cli.target import BlogTarget, find_target
 from exporter.errors import BlogExporterError, UsageError
 from exporter.frozen import frozen
 from exporter.message import either, listed, message, message_n, suggested

@@ -11,11 +11,13 @@ import click
 from exporter.archive.layout import MANIFEST, SUMS
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import (
+    complete_archives,
     complete_folders,
     duration_option,
     identity_option,
     is_place_of_copies,
     opened,
+    place_named,
     setting_options,
     warn_about_locked,
     with_output,
@@ -52,7 +54,7 @@ Examples:
         differ."""
     ),
 )
-@click.argument("source", metavar="SOURCE", shell_complete=complete_folders)
+@click.argument("source", metavar="SOURCE", shell_complete=complete_archives)
 @click.argument("target", metavar="TARGET", shell_complete=complete_folders)
 @click.option("--prune", is_flag=True, help=message("Also remove versions at TARGET that a prune has folded."))
 @click.option("--dry-run", is_flag=True, help=message("Only show the files that would be sent."))
@@ -94,6 +96,7 @@ def command(
     from exporter.copies.opening import StoreOptions
     from exporter.copies.sync import LockRequest, SyncOptions, sync
 
+    source = place_named(source)
     lock = None if object_lock is None else LockRequest(duration_option("--object-lock", object_lock))
     synced: list[SyncResult] = []
     wait = resolve({"wait_lock": wait_lock}).wait_lock

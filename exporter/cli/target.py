@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
+from exporter.cli.blog_names import archive_named, has_scheme, nearest_name, reason_for_address
 from exporter.cli.language import adopt
 from exporter.cli.options import given_settings
 from exporter.cli.output import Output
@@ -31,74 +31,6 @@ if TYPE_CHECKING:
     from exporter.archive.settings_file import ArchiveSettings
 
 
-_SCHEME: Final = re.compile(r"(?:h?ttps?:|feed:)?//+", re.IGNORECASE)
-_OTHER_SCHEME: Final = re.compile(r"(?!h?ttps?:|feed:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-_AROUND: Final = "\"'`<>()[]「」『』《》〈〉【】,;"
-_INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
-_LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
-_MAX_HOST_CHARACTERS: Final = 253
-_PATH_MARKS: Final = "/%!$&'()*+,;=:@~-._"
-
-
-def address_in(text: str) -> str | None:
-    """Return a pasted address as an URL in ASCII without a query; ``None`` if the text has no scheme.
-
-    It may have full-width letters, spaces and brackets around it, or a scheme without its ``h``.
-
-    Raises:
-        UsageError: the address has a user name or password, or no host.
-    """
-    plain = _plain(text)
-    scheme = _SCHEME.match(plain)
-    if scheme is None:
-        return None
-    host, _, path = re.split(r"[?#]", plain[scheme.end() :], maxsplit=1)[0].replace("\\", "/").partition("/")
-    name, colon, port = host.rpartition(":") if re.search(r":[0-9]{1,5}$", host) else (host, "", "")
-    try:
-        ascii_name = name.strip(".").lower().encode("idna").decode("ascii")
-    except UnicodeError:
-        ascii_name = ""
-    if "@" in host or not re.fullmatch(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]", ascii_name):
-        raise UsageError(_of_an_address(text))
-    protocol = "http" if re.match(r"h?ttp:", scheme[0], re.IGNORECASE) else "https"
-    return f"{protocol}://{ascii_name}{colon}{port}/{quote(path, safe=_PATH_MARKS)}"
-
-
-def _plain(text: str) -> str:
-    """Return a pasted text without invisible characters, full-width letters, and marks around it."""
-    plain = unicodedata.normalize("NFKC", text).replace("。", ".")
-    return "".join(char for char in plain if unicodedata.category(char) not in _INVISIBLE).strip(_AROUND)
-
-
-def blog_id_in(text: str) -> str:
-    """Return the host in a pasted address in lower case ASCII, for the service's API.
-
-    The address may have full-width letters, spaces, brackets around it, a path, or a scheme without its ``h``. A
-    Japanese host becomes its punycode (RFC 3490).
-
-    Raises:
-        ValueError: the text contains no host, or a password.
-    """
-    plain = _plain(text)
-    host = re.split(r"[/?#\\]", _SCHEME.sub("", plain, count=1) if _SCHEME.match(plain) else plain, maxsplit=1)[0]
-    if "@" in host:
-        raise ValueError(message("an address without a name and a password before @ is expected"))
-    name = host.partition(":")[0].strip(".").lower()
-    try:
-        ascii_name = name.encode("idna").decode("ascii")
-    except UnicodeError:
-        ascii_name = ""
-    labels = ascii_name.split(".")
-    if (
-        len(labels) < 2
-        or len(ascii_name) > _MAX_HOST_CHARACTERS
-        or not all(map(_LABEL.fullmatch, labels))
-        or labels[-1].isdigit()
-    ):
-        raise ValueError(message("the address of a blog is expected, such as https://name.blog.example.jp/"))
-    return ascii_name
-
-
 def require_blog_id(text: str) -> None:
     """Check that a text can be the ID of a blog and the name of a folder.
 
@@ -117,8 +49,8 @@ def require_blog_id(text: str) -> None:
             text=shown,
             command=suggested("sync", text, "DIR"),
         )
-    if _SCHEME.match(text) or not _is_like_a_path(text):
-        raise UsageError(_of_an_address(text))
+    if has_scheme(text) or not _is_like_a_path(text):
+        raise UsageError(reason_for_address(text))
     path = Path(text)
     if path.is_dir():
         raise UsageError(
@@ -138,16 +70,7 @@ def _is_like_a_path(text: str) -> bool:
     return any(mark in text for mark in "/\\") or text.startswith((".", "~"))
 
 
-def _of_an_address(text: str) -> str:
-    """Return the error for an address, with the blog ID in it."""
-    try:
-        blog_id = blog_id_in(text)
-    except ValueError:
-        hidden = re.sub(r"[^/]*@", "***@", text)
-        return message("{text} is not a blog ID such as NAME.blog.example.jp.", text=repr(hidden))
-    return message("{text} is an address: name the blog by its ID, {blog_id}.", text=repr(text), blog_id=blog_id)
-
-
+_OTHER_SCHEME: Final = re.compile(r"(?!h?ttps?:|feed:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _FULL_ID: Final = re.compile(r"[^/\\:]+\.[^/\\:]+\.[^/\\:]+")
 _BACKUP: Final = "backup"
 _OF_A_SERVICE: Final = frozenset({"base_url", "profile", "account"})
@@ -207,6 +130,9 @@ def find_target(
 
     given = given_settings(options)
     blogs = read_config(config).blogs
+    if archive is None and has_scheme(words):
+        with suppress(NoArchive):
+            words = str(archive_named(words, config))
     table = blogs.get(words) if archive is None else None
     if table is not None:
         blog_id, root, by_folder = table.blog_id, table.archive, True
@@ -224,6 +150,10 @@ def find_target(
     name = None if table is None else table.name
     how: dict[str, Any] = {"remembered": remembered, "service": _service_of(root), "warn": warn}
     settings = adopt(resolve(given, config=config, blog_id=blog_id, blog=name, **how))
+    if not by_folder and archive is None and settings.base_url is None and "." not in words:
+        near = nearest_name(words, config)
+        if near is not None:
+            raise UsageError("There is no blog named {words}. Did you mean {name}?", words=words, name=near)
     notice = None if kept is None else _notice(root, kept, settings, command)
     label = None if name is None else f"{name} ({own_config_path(config).absolute()})"
     return BlogTarget(blog_id, root, settings, table, notice, label)

@@ -12,7 +12,15 @@ import click
 from exporter.archive.archive import Archive
 from exporter.archive.layout import capture_numbers
 from exporter.cli.help import cli_command
-from exporter.cli.options import complete_folders, identity_option, is_copy, store_at, warn_about_locked, with_output
+from exporter.cli.options import (
+    complete_archives,
+    identity_option,
+    is_copy,
+    place_named,
+    store_at,
+    warn_about_locked,
+    with_output,
+)
 from exporter.cli.output import Output, counted, shown
 from exporter.cli.summary import completeness_lines
 from exporter.errors import ArchiveDamaged, CopyEncrypted, Incomplete, UsageError
@@ -42,7 +50,7 @@ _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
         intact but incomplete."""
     ),
 )
-@click.argument("archive", metavar="DIR", shell_complete=complete_folders)
+@click.argument("archive", metavar="DIR", shell_complete=complete_archives)
 @click.option("--quick", is_flag=True, help=message("Check sizes, chains, and the hashes of changed files."))
 @click.option("--repair", "repairs", is_flag=True, help=message("First restore damaged files, without the service."))
 @click.option("--expect", metavar="HASH", help=message("Fail unless HASH is the present head, or an earlier one."))
@@ -53,6 +61,7 @@ def verify_command(
 ) -> int:
     """Run ``verify``."""
     digits = None if expect is None else _digits(expect)
+    archive = place_named(archive)
     if is_copy(archive, identities):
         if quick or repairs:
             text = message(
@@ -275,7 +284,7 @@ def _has_been(reader: Archive, digits: str) -> bool:
     found = count_heads(reader.layout, digits)
     if found > 1:
         raise UsageError(
-            "option --expect is {digits!r}, with which {found} heads of this archive begin: give more digits.",
+            "option --expect is {digits!r}, with which {found:,} heads of this archive begin: give more digits.",
             digits=digits,
             found=found,
         )

@@ -36,7 +36,7 @@ from exporter.translation import translated
 
 _REPEATED: Final = (
     "limits_of", "only", "media_base_url", "new_url", "title", "at", "since", "until", "category", "tag",
-    "all_as_draft", "media_folder", "vertical", "by_year", "preset", "comments",
+    "all_as_draft", "media_folder", "vertical", "by_year", "paper", "cover", "preset", "comments",
 )  # fmt: skip
 """The values of options that the same export needs again."""
 _CHOSEN: Final = ("only", "at", "since", "until", "category", "tag", "all_as_draft")

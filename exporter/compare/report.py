@@ -135,7 +135,7 @@ def _named(found: Comparison, change: Fault, *, every: bool) -> Iterator[str]:
         named: str = f"{'':11}{result.old.id} {_cut(result.old.title, _TITLE_CHARACTERS)}"
         changed = next((_cut(_change(each), _VALUE_CHARACTERS) for each in details if each.before or each.after), "")
         line = message("{entry}: {change}", entry=named, change=changed) if changed else named
-        yield message("{line} and {n} more", line=line, n=len(details) - 1) if len(details) > 1 else line
+        yield message("{line} and {n:,} more", line=line, n=len(details) - 1) if len(details) > 1 else line
     if not every and len(results) > _NAMED_ENTRIES:
         yield message("           … {n:,} more (-v names all)", n=len(results) - _NAMED_ENTRIES)
 

@@ -281,7 +281,7 @@ def read_whole(store: Store, name: str, limit: int) -> bytes:
         data += piece
         if len(data) > limit:
             raise ArchiveDamaged(
-                "{name} in {place} has more than {limit} bytes, too many for its kind: remove it there.",
+                "{name} in {place} has more than {limit:,} bytes, too many for its kind: remove it there.",
                 name=name,
                 place=store.place,
                 limit=limit,

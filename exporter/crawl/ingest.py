@@ -279,7 +279,7 @@ class Ingest:
             most = max(results[kind].listed for results in self.sweeps)
             if result.complete and not result.agreed and result.listed < most:
                 shrunk = message(
-                    "holds {n} records, and held {most} a moment before; run again", n=result.listed, most=most
+                    "holds {n:,} records, and held {most:,} a moment before; run again", n=result.listed, most=most
                 )
                 found[kind].append(message("{kind} list: {problem}", kind=KIND_NAMES[kind], problem=shrunk))
         return found

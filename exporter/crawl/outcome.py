@@ -108,7 +108,7 @@ def incomplete(problems: list[RecordProblem]) -> Incomplete | None:
     if not more:
         return Incomplete("Not everything could be saved: {first}; the next run tries again.", first=shown)
     return Incomplete(
-        "Not everything could be saved: {first} (and {more} more); the next run tries again.", first=shown, more=more
+        "Not everything could be saved: {first} (and {more:,} more); the next run tries again.", first=shown, more=more
     )
 
 
@@ -229,7 +229,7 @@ def _unlisted(contradicted: Sequence[str], not_asked: int) -> Iterator[str]:
         )
     if not_asked:
         yield message(
-            "comments name {n} more entries that are not on the entry list and were not requested; run again",
+            "comments name {n:,} more entries that are not on the entry list and were not requested; run again",
             n=not_asked,
         )
 
@@ -238,7 +238,7 @@ def _extra_comments(extra: Mapping[str, int], unstated: Sequence[str]) -> Iterat
     """Yield problems about comments that entries do not count, and entries without a count."""
     if extra:
         yield message(
-            "the comment list holds {count} more comments than the entry list counts, of these entries: {ids}",
+            "the comment list holds {count:,} more comments than the entry list counts, of these entries: {ids}",
             count=sum(extra.values()),
             ids=_first(list(extra)),
         )
@@ -251,7 +251,7 @@ def _extra_comments(extra: Mapping[str, int], unstated: Sequence[str]) -> Iterat
 
 def _short(comments: Mapping[str, int]) -> str:
     return message(
-        "{count} comments that the entries count are not on the comment list, because the service keeps them back, "
+        "{count:,} comments that the entries count are not on the comment list, because the service keeps them back, "
         "of these entries: {ids}",
         count=sum(comments.values()),
         ids=_first(list(comments)),
@@ -264,11 +264,11 @@ def _file_totals(files: SweepResult, unlisted: int) -> Iterator[str]:
         return
     if files.total is not None and (unlisted or files.listed > files.total):
         yield message(
-            "the file list holds {listed} files, its summary counts {total}", listed=files.listed, total=files.total
+            "the file list holds {listed:,} files, its summary counts {total:,}", listed=files.listed, total=files.total
         )
     elif None not in {files.tally, files.total_size} and files.tally != files.total_size:
         yield message(
-            "the {listed} files on the list have {tally} bytes together, and its summary says {total_size}",
+            "the {listed:,} files on the list have {tally:,} bytes together, and its summary says {total_size:,}",
             listed=files.listed,
             tally=files.tally,
             total_size=files.total_size,
@@ -285,8 +285,8 @@ def _asset_problems(assets: AssetSummary, *, strict_assets: bool) -> Iterator[Re
                 file_url=assets.file_url,
             )
         reason = message_n(
-            "{n} upload is not saved ({ids}): {lack}, or leave uploads out with --assets embedded",
-            "{n} uploads are not saved ({ids}): {lack}, or leave uploads out with --assets embedded",
+            "{n:,} upload is not saved ({ids}): {lack}, or leave uploads out with --assets embedded",
+            "{n:,} uploads are not saved ({ids}): {lack}, or leave uploads out with --assets embedded",
             len(assets.nameless),
             ids=_first(assets.nameless),
             lack=lack,
@@ -297,7 +297,7 @@ def _asset_problems(assets: AssetSummary, *, strict_assets: bool) -> Iterator[Re
             str(Kind.FILES),
             None,
             message(
-                "{count} uploads are not saved: nothing is where the rule {file_url} leads; "
+                "{count:,} uploads are not saved: nothing is where the rule {file_url} leads; "
                 "if it is wrong, correct it with --file-url",
                 count=len(assets.doubted),
                 file_url=assets.file_url,

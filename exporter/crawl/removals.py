@@ -79,7 +79,7 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
         total = len(ingest.ledgers[kind].base)
         if _is_mass(gone, total):
             what = message(
-                "{gone} of {total} {kind} records are gone from the service at once",
+                "{gone:,} of {total:,} {kind} records are gone from the service at once",
                 gone=gone,
                 total=total,
                 kind=kind.value.replace("_", " "),
@@ -88,13 +88,15 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
     texts, listed = ingest.texts, ingest.sweeps[-1][Kind.ENTRY_LIST].listed
     if _is_mass(texts.alike, listed):
         what = message(
-            "{n} of {total} entries have the same text, which may be a notice of the service in their place",
+            "{n:,} of {total:,} entries have the same text, which may be a notice of the service in their place",
             n=texts.alike,
             total=listed,
         )
         raise _refusal(what)
     if _is_mass(texts.emptied, listed):
-        raise _refusal(message("{n} of {total} entries have lost their text at once", n=texts.emptied, total=listed))
+        raise _refusal(
+            message("{n:,} of {total:,} entries have lost their text at once", n=texts.emptied, total=listed)
+        )
 
 
 def _refusal(what: str) -> MassDisappearance:

@@ -220,7 +220,7 @@ class Sweep:
         result.agreed = not result.differing and result.listed == self.listed_before
         result.doubts = self.paginator.doubts
         if self._items != result.listed:
-            twice = message("{n} items are listed more than once", n=self._items - result.listed)
+            twice = message("{n:,} items are listed more than once", n=self._items - result.listed)
             result.doubts = [
                 *result.doubts,
                 message("{kind} list: {problem}", kind=KIND_NAMES[result.kind], problem=twice),

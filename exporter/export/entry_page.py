@@ -139,7 +139,7 @@ def _date(date: datetime | None) -> str | None:
     return None if date is None else date.isoformat()
 
 
-RENDERER_VERSION = 5
+RENDERER_VERSION = 6
 """Counts changes of what pages look like, so that pages written by an earlier renderer are written anew."""
 
 _LANGUAGE: Final = "ja"
@@ -168,8 +168,9 @@ def render_entry(
     in_body, in_more = wanted_places(post.body), wanted_places(post.more)
     places = in_body | in_more
     # A footnote that the other part links to stays a link.
-    body = to_markdown(post.body, change, places, footnotes=Numbering(asked_for=in_more))
-    more = to_markdown(post.more, change, places, footnotes=Numbering(body.footnotes + 1, asked_for=in_body))
+    body = to_markdown(post.body, change, places, footnotes=Numbering(asked_for=in_more), quiet=True)
+    numbering = Numbering(body.footnotes + 1, asked_for=in_body)
+    more = to_markdown(post.more, change, places, footnotes=numbering, quiet=True)
     blocks = [heading(1, collapse(post.title) or t("(untitled)")), body.text]
     lead = collapse(post.more_title)
     if lead or more.text:

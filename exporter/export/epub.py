@@ -16,7 +16,9 @@ from itertools import chain, groupby
 from math import sqrt
 from typing import Final, NamedTuple
 
+from exporter.export.book_cover import chosen_picture
 from exporter.export.epub_chapter import FOREIGN, BookLinks, BookPages, chapter_name
+from exporter.export.epub_pages import page_id, with_page_breaks
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, Copy, ExportFile, Packed
 from exporter.export.media import Media
@@ -153,6 +155,7 @@ class _Chapter(NamedTuple):
     file: str
     name: str
     day: date
+    pages: range
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +186,11 @@ class _Book:
                 yield _year_name(year)
             yield from (chapter.file for chapter in chapters)
 
+    def pages(self) -> Iterator[tuple[int, str]]:
+        """Yield the number and the address of every page."""
+        for chapter in self.chapters:
+            yield from ((number, f"{chapter.file}#{page_id(number)}") for number in chapter.pages)
+
 
 def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield the book, or the books of the years."""
@@ -200,6 +208,7 @@ class _Binder:
         self._pages = BookPages(posts.options)
         self._title = collapse(posts.options.title) or posts.blog_id
         self._author = collapse(posts.author) or posts.blog_id
+        self._cover = chosen_picture(posts, self._media)
 
     def books(self) -> Iterator[ExportFile]:
         """Yield each book as a ZIP whose members are made while it is written."""
@@ -249,19 +258,25 @@ class _Binder:
         report.changed("entries", Reason.NOT_IN_BOOKS, post.id, page.characters)
         report.changed("entries", Reason.LINKS_DROPPED, post.id, links.dropped - before)
         name = visible(post.title)[0] or self._pages.t("(untitled)")
-        book.chapters.append(_Chapter(chapter_name(post.id), name, post.when.date()))
-        return page.text.encode()
+        first = book.chapters[-1].pages.stop if book.chapters else 1
+        text, following = with_page_breaks(page.text, first)
+        book.chapters.append(_Chapter(chapter_name(post.id), name, post.when.date(), range(first, following)))
+        return text.encode()
 
-    def _frame(self, book: _Book, links: BookLinks) -> Iterator[Content]:
+    def _frame(self, book: _Book, links: BookLinks) -> Iterator[Content | Copy]:
         """Yield the files about the whole book."""
         t = self._pages.t
         common = {"title": book.title, "author": self._author}
+        picture = None if self._cover is None else links.picture(self._cover.asset.url)
+        yield from links.members()
         art = cover(book.title, self._posts.blog_id, (chapter.day for chapter in book.chapters))
-        yield Content("EPUB/cover.svg", [self._plain("cover.svg", cover=art, **common)])
-        yield Content("EPUB/cover.xhtml", [self._plain("cover.xhtml", **common)])
+        if picture is None:
+            yield Content("EPUB/cover.svg", [self._plain("cover.svg", cover=art, **common)])
+        yield Content("EPUB/cover.xhtml", [self._plain("cover.xhtml", picture=picture or "cover.svg", **common)])
         first = next(self._groups(book), None)
-        names = {"contents_label": t("Contents"), "cover_label": t("Cover")}
-        yield Content("EPUB/nav.xhtml", [self._plain("nav.xhtml", groups=self._groups(book), first=first, **names)])
+        names = {"contents_label": t("Contents"), "cover_label": t("Cover"), "pages_label": t("Pages")}
+        nav = self._plain("nav.xhtml", groups=self._groups(book), first=first, pages=book.pages(), **names)
+        yield Content("EPUB/nav.xhtml", [nav])
         scope = f"{self._options.label}/{book.year or 'all'}"
         package = self._plain(
             "package.opf",
@@ -270,6 +285,9 @@ class _Binder:
             blog_id=self._posts.blog_id,
             modified=f"{self._posts.newest().astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
             accessibility=t("Pictures have the descriptions that the blog gave them."),
+            cover=picture or "cover.svg",
+            cover_is_drawn=picture is None,
+            paged=bool(book.chapters),
             files=book.files,
             pictures=links.pictures.items(),
             foreign=FOREIGN,

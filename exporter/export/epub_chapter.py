@@ -6,7 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Collection, Iterator
-from datetime import datetime
+from datetime import date
 from functools import cache
 from hashlib import sha256
 from html import escape, unescape
@@ -181,11 +181,16 @@ _DIGITS: Final = "〇一二三四五六七八九"
 class BookPages:
     """Makes the pages of books that share their options.
 
+    Args:
+        options: the language and the direction of writing.
+        templates: the folder of the templates.
+
     Attributes:
         t: translates a sentence for the book: into Japanese if that is its language, else into English.
     """
 
-    def __init__(self, options: ExportOptions) -> None:
+    def __init__(self, options: ExportOptions, templates: str = "epub") -> None:
+        self._templates = templates
         self._japanese = options.language.lower().partition("-")[0] == "ja"
         self.t = translator("ja" if self._japanese else "en")
         self._vertical = options.vertical
@@ -193,16 +198,18 @@ class BookPages:
 
     def page(self, template: str, **values: Any) -> Cleaned:
         """Return a page, and the number of its characters that XML cannot hold."""
-        return visible_xml(_environment().get_template(template).render({"title": "", **self._common, **values}))
+        return visible_xml(
+            _environment(self._templates).get_template(template).render({"title": "", **self._common, **values})
+        )
 
     def year(self, year: int) -> Cleaned:
         """Return the page before the chapters of a year."""
-        return self.page("year.xhtml", year=year, year_label=self._spelt(self.year_name(year)))
+        return self.page("year.xhtml", year=year, year_label=self.spelt(self.year_name(year)))
 
     def chapter(self, post: ExportPost, links: BookLinks) -> Cleaned:
         """Return the page of a post."""
         entry = post.record
-        facts = " · ".join(filter(None, [self._date(entry.date), *post_facts(post)]))
+        facts = " · ".join(filter(None, [self.day(entry.date), *post_facts(post)]))
         addresses = Addresses(links.link, links.picture)
         links.enter(post)
         body = self._text(
@@ -213,6 +220,7 @@ class BookPages:
         more_notes = Numbering(body.count(_NOTE) + 1, asked_for=links.asked | wanted_places(entry.body))
         made = self.page(
             "chapter.xhtml",
+            place=plain_id(post.id),
             name=post.title or self.t("(untitled)"),
             heading=self._line(post.title or self.t("(untitled)")),
             facts=self._line(facts),
@@ -238,15 +246,16 @@ class BookPages:
             "marks": self._line(" · ".join(marks)),
             "name": collapse(comment.name) or self.t("(nameless)"),
             "url": web_address(commenter_link(comment.url) or "", ""),
-            "date": self._line(self._date(comment.date)),
+            "date": self._line(self.day(comment.date)),
             "title": collapse(comment.title),
             "text": self._text(comment.text, addresses),
         }
 
-    def _date(self, date: datetime | None) -> str:
-        if date is None:
+    def day(self, day: date | None) -> str:
+        """Return a date as the book's text has it; empty if it is unknown."""
+        if day is None:
             return ""
-        return self._spelt(f"{date.year}年{date.month}月{date.day}日") if self._japanese else f"{date:%Y-%m-%d}"
+        return self.spelt(f"{day.year}年{day.month}月{day.day}日") if self._japanese else f"{day:%Y-%m-%d}"
 
     def year_name(self, year: int) -> str:
         """Return the name of a year."""
@@ -256,7 +265,7 @@ class BookPages:
         """Return the name of a month among those of its year."""
         return f"{month}月" if self._japanese else f"{year:04}-{month:02}"
 
-    def _spelt(self, date: str) -> str:
+    def spelt(self, date: str) -> str:
         """Return a Japanese date as vertical lines have it, in the numerals of the script."""
         return _NUMBER.sub(_numeral, date) if self._vertical and self._japanese else date
 
@@ -299,9 +308,9 @@ def _numeral(found: re.Match[str]) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def _environment(templates: str) -> Environment:
     return Environment(
-        loader=PackageLoader("exporter.export", "templates/epub"),
+        loader=PackageLoader("exporter.export", f"templates/{templates}"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -33,11 +33,13 @@ from exporter.export.interface import (
     Inline,
     Packed,
     Summary,
+    Typeset,
     WrittenFile,
 )
 from exporter.message import message
 from exporter.model.asset import is_sha256
 from exporter.text import printable
+from exporter.typeset.press import Press
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
@@ -352,7 +354,7 @@ def _copies(archive_copy: ArchiveCopy, archive: Path) -> Iterator[Copy]:
             yield from (Copy(f"{archive_copy.folder}/{way}/{name}", f"{way}/{name}") for name in sorted(names))
 
 
-def _write(file: Content | Copy | Packed | Database | Filled, archive: Path, folder: Path) -> WrittenFile:
+def _write(file: Content | Copy | Packed | Database | Filled | Typeset, archive: Path, folder: Path) -> WrittenFile:
     path = folder.joinpath(*file.path.split("/"))
     atomic.make_folder(path.parent)
     match file:
@@ -361,6 +363,8 @@ def _write(file: Content | Copy | Packed | Database | Filled, archive: Path, fol
                 file.fill(out)
         case Packed():
             _pack(file, archive, path)
+        case Typeset():
+            _typeset(file, archive, path)
         case Database():
             with full_disk_as_os_error(path), contextlib.closing(sqlite3.connect(path)) as connection:
                 file.build(connection)
@@ -387,6 +391,20 @@ def _pack(file: Packed, archive: Path, path: Path) -> None:
             with packed.open(info, "w", force_zip64=file.large) as into:
                 for chunk in _chunks(member, archive):
                     into.write(chunk)
+
+
+def _typeset(file: Typeset, archive: Path, path: Path) -> None:
+    """Set a PDF from its pages and pictures, which are files until it is done."""
+    with Press() as press, tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        press.check()
+        made = Path(folder)
+        (made / "media").mkdir()
+        for member in file.members:
+            with atomic.open_private(made / member.path) as into:
+                into.writelines(_chunks(member, archive))
+        missing = press.set(made, path, file.identifier, vertical=file.vertical)
+    for article, characters in missing.items():
+        file.missing(article, characters)
 
 
 def _chunks(file: Content | Copy, archive: Path) -> Iterator[bytes]:

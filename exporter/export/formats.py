@@ -49,6 +49,7 @@ class Format:
         splits: whether it can be several files of a limited size.
         titled: whether it has a title, as books do.
         book: whether it is a book, which has a title, a language and a direction of writing.
+        printed: whether its pages have a size.
         target: the target whose limits it keeps.
         names: the spelling of entry names in addresses, if it writes them.
         holds: the parts of the records that it holds; the report counts the others.
@@ -68,6 +69,7 @@ class Format:
     splits: bool = False
     titled: bool = False
     book: bool = False
+    printed: bool = False
     target: Target | None = None
     names: Spelling | None = None
     holds: frozenset[Part] = frozenset()
@@ -120,6 +122,7 @@ class _Formats(Mapping[str, Format]):
         "sqlite": "sqlite",
         "parquet": "parquet_table",
         "epub": "epub",
+        "pdf": "pdf",
         "html": "html_book",
         "atom": "feeds",
         "jsonfeed": "feeds:JSON_FEED",

@@ -39,6 +39,15 @@ class Comments(StrEnum):
     NONE = "none"
 
 
+class Paper(StrEnum):
+    """The size of a printed book's pages."""
+
+    A5 = "a5"
+    """148 by 210 mm."""
+    B6 = "b6"
+    """128 by 182 mm, the Japanese size."""
+
+
 class Preset(StrEnum):
     """Target program of a Markdown export."""
 
@@ -75,6 +84,8 @@ class ExportOptions:
         language: the language of a book (BCP 47).
         by_year: whether each year becomes a separate book.
         vertical: whether a book's lines run from top to bottom.
+        paper: the size of a printed book's pages; ``None`` for A5.
+        cover: the address of a picture for a book's cover, or the id of an entry whose first picture it becomes.
         comments: the place of comments in formats with a choice; ``None`` for the default of the format.
         preset: target program of a Markdown export.
         target: the service whose limits apply, if one is named.
@@ -101,6 +112,8 @@ class ExportOptions:
     language: str = "ja"
     by_year: bool = False
     vertical: bool = False
+    paper: Paper | None = None
+    cover: str = ""
     comments: Comments | None = None
     preset: Preset = Preset.PLAIN
     target: Target | None = None
@@ -239,6 +252,26 @@ class Filled:
 
 
 @dataclass(frozen=True, slots=True)
+class Typeset:
+    """A PDF that is set from pages and pictures.
+
+    Attributes:
+        path: with forward slashes.
+        members: ``body.html``, the pictures in ``media``, ``front.html`` and ``style.css``, in this order, as
+            :mod:`exporter.typeset` takes them. They are made while the file is written.
+        identifier: the same for the same book, and different for any other.
+        vertical: whether the lines run from top to bottom.
+        missing: called with the id of an article in the body, and how many of its characters no font has.
+    """
+
+    path: str
+    members: Iterable[Content | Copy]
+    identifier: str
+    vertical: bool
+    missing: Callable[[str, int], None]
+
+
+@dataclass(frozen=True, slots=True)
 class ArchiveCopy:
     """A copy of the archive in a folder, without ``.work/`` and other derived files."""
 
@@ -261,4 +294,4 @@ class Summary:
     chunks: Callable[[Sequence[WrittenFile]], Iterable[bytes]]
 
 
-ExportFile = Content | Copy | Packed | Database | Filled | ArchiveCopy | Summary
+ExportFile = Content | Copy | Packed | Database | Filled | Typeset | ArchiveCopy | Summary

@@ -242,12 +242,12 @@ def _year_index(year: str, pages: _Pages, numbers: Iterable[int]) -> bytes:
 
 def _top_index(blog_id: str, totals: Mapping[str, int], unread: list[_Page], orphans: int) -> bytes:
     total = sum(number for year, number in totals.items() if year != PAGES)
-    lines = [heading(1, blog_id or t("(untitled)")), "", t("Entries: {n}", n=total), ""]
-    lines += [f"- [{_year_name(year)}]({quote(year)}/{INDEX}) ({number})" for year, number in totals.items()]
+    lines = [heading(1, blog_id or t("(untitled)")), "", t("Entries: {n}", n=f"{total:,}"), ""]
+    lines += [f"- [{_year_name(year)}]({quote(year)}/{INDEX}) ({number:,})" for year, number in totals.items()]
     if orphans:
-        lines += ["", f"[{t('Comments without an entry', 'Markdown')}]({ORPHANS}) ({orphans})"]
+        lines += ["", f"[{t('Comments without an entry', 'Markdown')}]({ORPHANS}) ({orphans:,})"]
     if unread:
-        lines += ["", heading(2, f"{t('Listed, but could not be read')} ({len(unread)})"), ""]
+        lines += ["", heading(2, f"{t('Listed, but could not be read')} ({len(unread):,})"), ""]
         lines += [f"- {_dated(page.day)}{_title(page)} (entry_id {plain(page.entry_id)})" for page in unread]
     return _encoded(lines)
 

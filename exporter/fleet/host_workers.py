@@ -286,8 +286,8 @@ class HostWorkers:
                 fatal = [key for key, number in begun.items() if self._deaths[number] >= _MAX_DEATHS]
                 _append(self._files[group].todo, [{"drop": line} for _, line in fatal])
                 reason = message_n(
-                    "{n} worker died while it saved this blog.",
-                    "{n} workers died while they saved this blog.",
+                    "{n:,} worker died while it saved this blog.",
+                    "{n:,} workers died while they saved this blog.",
                     _MAX_DEATHS,
                 )
                 yield from self._give_up(fatal, BlogExporterError.exit_code, "WorkerDied", reason)

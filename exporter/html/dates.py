@@ -26,9 +26,9 @@ class Dates:
             return f"{date.year}年{date.month}月{date.day}日（{_WEEKDAYS[date.weekday()]}）"
         return f"{date.day} {_MONTHS[date.month - 1]} {date.year}"
 
-    def day_of_year(self, date: datetime) -> str:
-        """Return a day without its year."""
-        return f"{date.month}月{date.day}日" if self._japanese else f"{date.day} {_MONTHS[date.month - 1]}"
+    def short_day(self, date: datetime) -> str:
+        """Return a day with its year and without its weekday."""
+        return f"{date.year}年{date.month}月{date.day}日" if self._japanese else self.day(date)
 
     def month_of(self, date: datetime) -> str:
         """Return a month with its year."""

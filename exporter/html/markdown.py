@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from exporter.html.anchors import Numbering, mark_places, take_footnotes
 from exporter.html.embedded import link_frames, parse_body
-from exporter.html.markdown_escape import code_fence, escape_heading_end
+from exporter.html.markdown_escape import INVISIBLE_TEXT, code_fence, definition_end, escape_heading_end
 from exporter.html.markdown_inline import (
     HARD_BREAK,
     Marks,
@@ -22,6 +22,7 @@ from exporter.html.markdown_inline import (
     trimmed,
 )
 from exporter.html.safe_html import safe_html
+from exporter.html.service_habits import quieten
 from exporter.html.text import text_of
 from exporter.html.tree import (
     BLOCKS,
@@ -41,6 +42,9 @@ from exporter.text import visible
 
 _LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|brush)[-:]\s*([A-Za-z0-9_+#.\-]{1,30})")
 _LINE_INSIDE = re.compile(r"\n(?!\n)")
+_NOTE_BREAK = "<br>\n"
+"""A line break in footnotes: in these, Jekyll shows a backslash."""
+_BLANK_LINE = "<br> <br>\n"
 _EMPTY_ITEM = "<!-- -->"
 _CODE_INSIDE = PLAIN_INLINE | {"br", "code", "tt", "samp"}
 
@@ -98,6 +102,23 @@ def list_block(into: list[Block], items: list[list[Block]], start: int | None, *
         into[-1] = Block("list", f"{before.text}\n{text}", marker, before.follows, stray)
     else:
         into.append(Block("list", text, marker, follows, stray))
+
+
+def footnote_block(label: str, blocks: list[Block]) -> Block:
+    """Return a GFM footnote that readers without footnotes show as text, after its label.
+
+    Such a reader would hide a text without spaces, because it looks like a link's address. Text after it prevents this.
+    The reader would show an indented paragraph as code, so blank lines inside one paragraph separate those of a note.
+    """
+    is_prose = all(block.kind == "text" or not block.text.replace("<br>", "") for block in blocks)
+    text = _BLANK_LINE.join([block.text for block in blocks if block.kind == "text"]) if is_prose else join(blocks)
+    end = definition_end(text)
+    if end is not None and is_prose:
+        text = f"{text[:end]} {INVISIBLE_TEXT}{text[end:]}"
+    elif end is not None:
+        text = f"{INVISIBLE_TEXT} {INVISIBLE_TEXT}\n\n{text}"
+    text = _LINE_INSIDE.sub("\n    ", text)
+    return Block("footnote", f"[^{label}]: {text}")
 
 
 def _is_tight(item: list[Block]) -> bool:
@@ -393,6 +414,7 @@ def to_markdown(
     *,
     line_break: str = HARD_BREAK,
     footnotes: Numbering | None = None,
+    quiet: bool = False,
 ) -> Markdown:
     """Convert a body after ``change`` has modified its tree.
 
@@ -400,6 +422,7 @@ def to_markdown(
     (API 2.8). One that is too complex to parse is shown as its source, and one that is too large as its text after an
     explanation, each in a code block. The ids of ``places`` are marked as HTML. ``line_break`` is the Markdown for a
     line break. If links to these are footnotes, they become GFM footnotes, numbered by ``footnotes``.
+    With ``quiet``, marks of services are left out as :func:`~exporter.html.service_habits.quieten` does.
     """
     source, replaced = visible(html)
     try:
@@ -409,6 +432,8 @@ def to_markdown(
         return Markdown(f"{too_large_words(len(html))}\n\n{shown}", replaced)
     except TooComplex:
         return Markdown(code_fence(source.replace("\r", ""), "html"), replaced)
+    if quiet:
+        quieten(body, source, marked=False)
     notes = take_footnotes(body, footnotes) if footnotes is not None and places and "[^" not in source else []
     mark_places(body, places)
     if "<iframe" in source.lower():
@@ -422,10 +447,9 @@ def to_markdown(
     for note in notes:
         if change is not None:
             change(note.held)
-        writer = BlockWriter(line_break)
+        writer = BlockWriter(_NOTE_BREAK)
         writer.write(note.held)
-        text = _LINE_INSIDE.sub("\n    ", join(writer.blocks))
-        blocks.append(Block("footnote", f"[^{note.label}]: {text}"))
+        blocks.append(footnote_block(note.label, writer.blocks))
     # Characters that no text file can contain can only come from numeric character references.
     text, more = visible(join(blocks)) if "&#" in source else (join(blocks), 0)
     return Markdown(text, replaced + more, len(notes))

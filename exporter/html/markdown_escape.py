@@ -189,6 +189,44 @@ def code_fence(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{text}\n{fence}" if text else f"{fence}{language}\n{fence}"
 
 
+INVISIBLE_TEXT = "&#32;"
+"""A space that parsers keep at a line's end, where browsers do not show it."""
+_MAX_PARENTHESES = 32
+"""Parsers have a maximum for the nested parentheses in an address."""
+_DESTINATION = re.compile(r"<(?:[^<>\\\n]|\\.)*>|[^\x00-\x20\x7f<][^\x00-\x20\x7f]*")
+_LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
+_TITLE = re.compile(
+    r"""[ \t]+(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\))(?=[ \t]*(?:\n|\Z))""", re.DOTALL
+)
+_PARENTHESES = re.compile(r"\\[()\\]|[()]")
+
+
+def definition_end(text: str) -> int | None:
+    """Return where the link reference definition ends that ``[label]:`` before the text would begin.
+
+    CommonMark hides such a definition: an address, maybe with a title (0.31, section 4.7). It ends with a line.
+    ``None`` means that the text is not a definition.
+    """
+    block = text.partition("\n\n")[0]
+    found = _DESTINATION.match(block)
+    if found is None or (found[0][0] != "<" and not _is_balanced(found[0])):
+        return None
+    end = found.end()
+    if _LINE_END.match(block, end):
+        return end
+    title = _TITLE.match(block, end)
+    return None if title is None else title.end()
+
+
+def _is_balanced(destination: str) -> bool:
+    depth = 0
+    for found in _PARENTHESES.finditer(destination):
+        depth += {"(": 1, ")": -1}.get(found[0], 0)
+        if not 0 <= depth <= _MAX_PARENTHESES:
+            return False
+    return not depth
+
+
 _ENCODED = re.compile(r"(?:%[89A-Fa-f][0-9A-Fa-f])+")
 _BALANCED = re.compile(r"[^()]*(?:\([^()]*\)[^()]*)*")
 

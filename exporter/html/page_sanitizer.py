@@ -11,6 +11,7 @@ from typing import Final
 
 import nh3
 
+from exporter.html.service_habits import CONTENTS, EMOJI, KEYWORD
 from exporter.html.tree import tag_set
 
 _LENGTH = r"(?:0|[0-9]{1,4}(?:\.[0-9]{1,3})?(?:px|pt|em|rem|ex|ch|%|mm|cm|in)?)"
@@ -103,7 +104,17 @@ ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
 }
 COLOURS: Final = tag_set("ck cs cc cm cn ct ca cd")
 """Classes of highlighted code: keywords, strings, comments, numbers, names, tags, added and deleted lines."""
-CLASSES: Final = {"a": {"card", "player"}, "span": {"lost", *COLOURS}}
+CLASSES: Final = {
+    "a": {"card", "player", KEYWORD},
+    "div": {"pictures", "row", "wide", CONTENTS},
+    "figure": {"pictures"},
+    "img": {"unnamed", EMOJI},
+    "ol": {CONTENTS},
+    "span": {"lost", EMOJI, *COLOURS},
+    "td": {"long"},
+    "th": {"long"},
+    "ul": {CONTENTS},
+}
 """The permitted classes, which :mod:`exporter.html.page_body` sets."""
 
 _NEVER_SHOWN: Final = set(
@@ -114,6 +125,7 @@ _NEVER_SHOWN: Final = set(
 _LOCAL_PICTURE = re.compile(r"(?:\.\./)*(?:assets|thumbnails)/[0-9a-f]{2}/[0-9a-f]{64}\.[a-z0-9]{1,8}")
 _PIXELS = re.compile(r"data:image/(?:png|gif|jpeg|jpg|webp|bmp|avif);base64,[A-Za-z0-9+/=%\s]*", re.IGNORECASE)
 _LOCAL_PAGE = re.compile(r"(?:\.\./)*entry/[0-9a-z]{1,64}\.html")
+_RATIO = re.compile(r"(?:^|;)(--r:[0-9]{1,2}\.[0-9]{2})(?:;|$)")
 _TEXT_COLOUR = re.compile(r"(?:^|;)color:([^;]+)")
 _FRAGMENT = re.compile(r"#[^\s\\]{1,200}")
 _SCHEME = re.compile(r"(?:https?://[^/\\]|mailto:[^/\\])", re.IGNORECASE)
@@ -130,10 +142,15 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
 
 
 def _page_style(style: str) -> str | None:
-    """Return a style's permitted part, and its text colour again for pages that adapt it to their background."""
-    kept = safe_style(style)
-    colours = _TEXT_COLOUR.findall(kept or "")
-    return f"{kept};--c:{colours[-1]}" if colours and "background" not in (kept or "") else kept
+    """Return a style's permitted part, its text colour again for pages that adapt it, and a picture's ratio."""
+    kept = [safe_style(style) or ""]
+    colours = _TEXT_COLOUR.findall(kept[0])
+    if colours and "background" not in kept[0]:
+        kept.append(f"--c:{colours[-1]}")
+    ratio = _RATIO.search(style)
+    if ratio:
+        kept.append(ratio[1])
+    return ";".join(filter(None, kept)) or None
 
 
 _USUAL_CHARACTERS: Final = 200

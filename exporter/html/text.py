@@ -5,10 +5,12 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Final
 
 from exporter.html.embedded import parse_body
+from exporter.html.service_habits import hides_beginning, quieten, without_contents
 from exporter.html.tree import BLOCKS, DROPPED, Element, TooComplex, TooLarge
 
 _TAG = re.compile(r"<[^<>]*>")
@@ -30,8 +32,11 @@ def collapse(text: str) -> str:
     return _SPACES.sub(" ", text).strip(" ")
 
 
-def plain_text(source: str) -> str:
-    """Return a body's text: blocks and ``<br>`` end a line, pictures are their ``alt``, scripts are left out."""
+def plain_text(source: str, *, quiet: bool = False) -> str:
+    """Return a body's text: blocks and ``<br>`` end a line, pictures are their ``alt``, scripts are left out.
+
+    With ``quiet``, marks of services are left out as :func:`~exporter.html.service_habits.quieten` does.
+    """
     if "<" not in source and "&" not in source:
         return source
     try:
@@ -40,7 +45,22 @@ def plain_text(source: str) -> str:
         return text_of(source)
     except TooComplex:
         return html.unescape(_TAG.sub(" ", source))
+    if quiet:
+        quieten(body, source)
     return text_in(body)
+
+
+def text_start_quiet(source: str, characters: int) -> str:
+    """Return the beginning of a body's text as :func:`text_start`, without a service's marks before it."""
+    if hides_beginning(source):
+        with suppress(TooComplex):
+            body = parse_body(source)
+            quieten(body, source)
+            without_contents(body)
+            text = text_in(body)
+            if text:
+                return text
+    return text_start(source, characters)
 
 
 def text_in(body: Element) -> str:

@@ -49,6 +49,9 @@ LISTS = frozenset({"dir", "menu", "ol", "ul"})
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 CODE_BLOCKS = frozenset({"listing", "plaintext", "pre", "textarea", "xmp"})
 
+HABIT: Final = "habit of a service"
+"""The attribute that :mod:`exporter.html.service_habits` sets: no attribute in HTML can have this name."""
+
 HTML_BLOCKS = tag_set(
     "audio applet button canvas details dialog dl embed iframe marquee math meter object progress select svg video"
 )

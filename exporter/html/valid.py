@@ -12,9 +12,9 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import takewhile
 from typing import Final
-from urllib.parse import unquote
 
-from exporter.html.tree import Element, tag_set
+from exporter.html.picture_groups import GALLERY, GALLERY_TAGS, is_gallery
+from exporter.html.tree import HABIT, Element, tag_set
 
 MAX_DEPTH: Final = 200
 """Deeper elements lose their tags and keep their texts; Firefox displays up to 513 levels."""
@@ -54,7 +54,7 @@ _VALUES: Final = {
     }.items()
 }  # fmt: skip
 _OWN: Final = {
-    "*": tag_set("dir id lang style title"), "a": tag_set("href name"), "col": tag_set("span"),
+    "*": tag_set("dir id lang style title") | {HABIT}, "a": tag_set("href name"), "col": tag_set("span"),
     "colgroup": tag_set("span"), "del": tag_set("datetime"), "details": tag_set("open"), "ins": tag_set("datetime"),
     "li": tag_set("value"), "ol": tag_set("reversed start type"), "td": tag_set("colspan rowspan"),
     "th": tag_set("colspan rowspan scope"), "time": tag_set("datetime"),
@@ -119,9 +119,7 @@ class _Rewriter:
                     _siblings(parent).append(node)
                 elif node.tag not in dropped:
                     tag = self._tag(node, parent, line=line, linked=linked)
-                    shown = (
-                        parent if tag is None or depth >= MAX_DEPTH else self._shown(node, tag, parent, linked=linked)
-                    )
+                    shown = parent if tag is None or depth >= MAX_DEPTH else self._shown(node, tag, parent)
                     if node.children:
                         left.append((nodes, parent, line, linked, depth))
                         nodes = iter(node.children)
@@ -132,18 +130,17 @@ class _Rewriter:
                             depth += 1
                         break
             else:
+                if parent.tag == "figure":
+                    _place_captions(parent)
                 if not left:
                     return
                 nodes, parent, line, linked, depth = left.pop()
 
-    def _shown(self, node: Element, tag: str, parent: Element, *, linked: bool) -> Element:
+    def _shown(self, node: Element, tag: str, parent: Element) -> Element:
         """Return the element that shows a node, without children, appended to its parent in the page."""
         shown = Element(tag, _attributes(node, tag, self._ids), [])
         (parent.children if tag in _CHILDREN.get(parent.tag, ()) else _siblings(parent)).append(shown)
-        if tag == "img":
-            if linked and not shown.attributes.get("alt", "").strip():
-                shown.attributes["alt"] = picture_name(node)
-        elif tag == "th":
+        if tag == "th":
             shown.attributes.setdefault("scope", "row" if _is_first(shown, parent) else "col")
         elif tag == "details" and not _first_is(node, "summary"):
             shown.children.append(Element("summary", {}, ["…"]))
@@ -203,6 +200,8 @@ def _attributes(node: Element, tag: str, ids: set[str]) -> dict[str, str]:
         style = f"display:block;{style}"
     if style:
         found["style"] = style
+    if tag in GALLERY_TAGS and is_gallery(node.attributes.get("class", "")):
+        found["class"] = GALLERY
     name = found.get("id") or found.get("name", "")
     if name in ids:
         ids.discard(name)
@@ -255,12 +254,20 @@ def _survey(body: Element) -> tuple[set[str], set[int]]:
 
 
 def _in_order(tag: str, parent: Element) -> bool:
-    """Return whether a caption, summary or column description precedes all other children, as required."""
+    """Return whether a table's caption, a summary or a column description precedes all other children, as required."""
     if tag == "colgroup":
         return all(isinstance(child, str) or child.tag in {"caption", "colgroup"} for child in parent.children)
-    if tag not in {"caption", "figcaption", "summary"}:
-        return True
-    return not _solid(parent)
+    return tag not in {"caption", "summary"} or not _solid(parent)
+
+
+def _place_captions(figure: Element) -> None:
+    """Turn captions into blocks unless they are the first or last child of their figure, and its only caption."""
+    solid = _solid(figure)
+    captions = [child for child in solid if isinstance(child, Element) and child.tag == "figcaption"]
+    kept = next((child for child in captions if child is solid[0] or child is solid[-1]), None)
+    for caption in captions:
+        if caption is not kept:
+            caption.tag = "div"
 
 
 def _is_first(cell: Element, row: Element) -> bool:
@@ -272,12 +279,6 @@ def _is_empty_link(node: Element) -> bool:
     return "href" in node.attributes and not any(
         child.strip() if isinstance(child, str) else child.tag in _SEEN for child in node.walk()
     )
-
-
-def picture_name(picture: Element) -> str:
-    """Return a picture's file name as a replacement for a missing alternative text."""
-    address = picture_source(picture)
-    return "…" if address.startswith("data:") else unquote(address.partition("?")[0].rpartition("/")[2]) or "…"
 
 
 def _first_is(node: Element, tag: str) -> bool:

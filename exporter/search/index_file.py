@@ -120,9 +120,9 @@ def document_of(kind: Kind, raw: Raw | None, item: Raw | None, service: Records)
         post.date if raw is not None else post.period_date or post.listed_on,
         (
             post.title,
-            plain_text(post.body),
+            plain_text(post.body, quiet=True),
             post.more_title,
-            plain_text(post.more),
+            plain_text(post.more, quiet=True),
             "\n".join(path_name(each) for each in post.every_category),
             "\n".join(post.tags),
             post.author,
@@ -309,7 +309,7 @@ class IndexFile:
             offset += len(line) + len(plain)
             count += 1
         if count != self._count:
-            raise WrongIndex(message("it has {count} records, not {expected}", count=count, expected=self._count))
+            raise WrongIndex(message("it has {count:,} records, not {expected:,}", count=count, expected=self._count))
 
 
 def id_of(lines: bytes) -> tuple[Kind, str]:

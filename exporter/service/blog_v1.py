@@ -599,9 +599,9 @@ class FieldReader:
 def _shown(value: object) -> str:
     """Return a short text for a value. A container may be nested too deeply to be shown."""
     if isinstance(value, dict):
-        return message("an object of {count}", count=len(value))
+        return message("an object of {count:,}", count=len(value))
     if isinstance(value, list):
-        return message("a list of {count}", count=len(value))
+        return message("a list of {count:,}", count=len(value))
     return str(value)
 
 

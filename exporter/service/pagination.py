@@ -55,7 +55,7 @@ class _NumberedPages(ABC):
         short = next((page for page, count in self._counts.items() if count < most and page != last), None)
         if short is None:
             return self._doubts[:_MAX_DOUBTS]
-        fewer = message("holds {count} items, and another page holds {most}", count=self._counts[short], most=most)
+        fewer = message("holds {count:,} items, and another page holds {most:,}", count=self._counts[short], most=most)
         return [*self._doubts, self._sentence(short, fewer)][:_MAX_DOUBTS]
 
     @property
@@ -226,10 +226,10 @@ class ChainedPages(_NumberedPages):
         if self._end is not None and pages < self._end:
             self._doubt(
                 page,
-                message("says the list has {pages} pages; an earlier page says {end}", pages=pages, end=self._end),
+                message("says the list has {pages:,} pages; an earlier page says {end:,}", pages=pages, end=self._end),
             )
         if pages < 0:
-            self._problem(page, message("says the list has {pages} pages; run again", pages=pages))
+            self._problem(page, message("says the list has {pages:,} pages; run again", pages=pages))
             return
         self._end = pages
         if self._first_end is None and pages <= self.max_pages:
@@ -340,7 +340,7 @@ class CountedPages(_NumberedPages):
             self._doubt(
                 page,
                 message(
-                    "says there are {new_total} files; an earlier page says {total}",
+                    "says there are {new_total:,} files; an earlier page says {total:,}",
                     new_total=facts.total,
                     total=self._total,
                 ),
@@ -365,7 +365,7 @@ class CountedPages(_NumberedPages):
             self._problem(
                 page,
                 message(
-                    "the list ends after {distinct} of {total} files; run again",
+                    "the list ends after {distinct:,} of {total:,} files; run again",
                     distinct=self._distinct,
                     total=self._total,
                 ),

@@ -19,7 +19,8 @@ from exporter.export.comment_index import CommentTable
 from exporter.html.links import AddressPattern, absolute, host_of
 from exporter.html.local_links import EntryAddresses
 from exporter.html.page_body import DrawnPicture
-from exporter.html.text import text_start
+from exporter.html.service_habits import is_emoji
+from exporter.html.text import text_start_quiet
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind, sort_key
 from exporter.model.labels import is_labelled, is_marked, path_of
@@ -44,7 +45,7 @@ _PICTURE_TAG = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
 
 def beginning_of(body: str) -> str:
     """Return the beginning of a body without its pictures; it ends in ``…`` if the body continues."""
-    text = text_start(_PICTURE_TAG.sub("", body[:_READ_CHARACTERS]), _BEGINNING_CHARACTERS * 2 + 1)
+    text = text_start_quiet(_PICTURE_TAG.sub("", body[:_READ_CHARACTERS]), _BEGINNING_CHARACTERS * 2 + 1)
     text = " ".join(visible(text[: _BEGINNING_CHARACTERS * 2 + 1])[0].split())
     return text if len(text) <= _BEGINNING_CHARACTERS else text[:_BEGINNING_CHARACTERS].rstrip() + "…"
 
@@ -92,8 +93,8 @@ class StoredPictures:
         prefix: from the site's folder to the one that holds ``assets/``.
 
     Attributes:
-        all: in the order of their addresses.
-        by_entry: the pictures of each entry that has some.
+        all: in the order of their addresses; emoji of services are not among them, because they are characters.
+        by_entry: those of each entry that has some.
         by_path: a picture by its path relative to the archive.
     """
 
@@ -116,10 +117,12 @@ class StoredPictures:
             picture = StoredPicture(
                 path, asset.url, asset.width, asset.height, asset.bytes or 0, entries, tuple(asset.ids("file"))
             )
-            self.all.append(picture)
             self.by_path.setdefault(path, picture)
             if asset.width and asset.height:
                 self._sizes[path] = asset.width, asset.height
+            if is_emoji(asset.url):
+                continue
+            self.all.append(picture)
             for entry_id in entries:
                 self.by_entry[entry_id].append(picture)
 

@@ -92,13 +92,13 @@ class FleetPages:
         """Return the first page, ``index.html``, with the list itself if the blogs are few."""
         rows = [(visible(row.letters)[0], f"{row.page:06d}", f"{row.blogs:,}") for row in index]
         values = {"root": "", "number": 0, "pages": 0, "lines": self._lines(cards, ""), "index": rows}
-        return self._rendered({**values, "blogs": f"{blogs:,}", "entries": f"{entries:,}"}, blogs)
+        return self._rendered({**values, "blogs": blogs, "entries": entries}, blogs)
 
     def page(self, number: int, pages: int, cards: Sequence[BlogCard], blogs: int) -> bytes:
         """Return one list page, ``fleet/pages/000001.html``."""
         lines = self._lines(cards, "../../")
         values = {"root": "../../", "number": number, "pages": pages, "lines": lines, "index": []}
-        return self._rendered({**values, "blogs": "", "entries": ""}, blogs)
+        return self._rendered({**values, "blogs": blogs, "entries": 0}, blogs)
 
     def names(self, cards: Sequence[BlogCard]) -> bytes:
         """Return names for the search, ``fleet/names/000001.js``: the folded and the displayed text for each blog."""
@@ -133,7 +133,7 @@ class FleetPages:
 
     def _note(self, card: BlogCard) -> str:
         """Return the note next to a blog: its number of entries, and its problem if it has one."""
-        parts = [self._t("Entries: {n}", n=f"{card.entries:,}")]
+        parts = [self._t("Entries: {n}", n=card.entries)]
         if card.state in _STATES:
             parts.append(translated(_STATES[card.state], self._language))
         if not card.site:

@@ -21,8 +21,8 @@ class Searched(NamedTuple):
 
 def searched_text(entry: Post, body: str | None = None, more: str | None = None) -> str:
     """Return the text of an entry; ``body`` and ``more`` are the texts of its parts if they are known."""
-    body = plain_text(entry.body) if body is None else body
-    more = plain_text(entry.more) if more is None else more
+    body = plain_text(entry.body, quiet=True) if body is None else body
+    more = plain_text(entry.more, quiet=True) if more is None else more
     texts = (body, one_line(entry.more_title), more, plain_text(entry.excerpt))
     return visible("\n".join(text for text in texts if text))[0]
 

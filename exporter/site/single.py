@@ -186,7 +186,7 @@ class OneFilePages:
     def _version(self, number: int) -> str:
         """Return the name of a version with its time."""
         when = self._dates.written(self._archive.manifest(number).finished_at)
-        return self._t("version {number} ({time})", number=number, time=when)
+        return self._t("version {number} ({time})", number=str(number), time=when)
 
     def _bodies(self, version: int) -> BodyWriter:
         assets = _Assets(self._archive, version, self._base)

@@ -152,6 +152,7 @@ _SCRIPT_WORDS: Final = {
     "hits_clear": message("Clear the marks"),
     "copy_code": message("Copy"),
     "copied": message("Copied"),
+    "wide_table": message("Table that can be scrolled sideways"),
     "text_settings": message("Text settings"),
     "text_sign": message("Aa"),
     "text_face": message("Typeface"),

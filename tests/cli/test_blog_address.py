@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from exporter.cli.target import blog_id_in
+from exporter.cli.blog_names import blog_id_in
 
 
 @pytest.mark.parametrize(

@@ -234,7 +234,7 @@ def test_a_missing_version_cannot_be_exported(program: Program, made: Path, tmp_
         (("liverdoor", "DIR", "OUT"), "(did you mean livedoor?)."),
         (("note", "DIR"), "export note needs DIR, the archive, and OUT, a new folder"),
         (("note", "DIR", "OUT", "--target", "hatena"), "note is a target itself; leave out --target hatena."),
-        (("note", "DIR", "OUT", "--title", "本"), "--title is for epub, html, not for note"),
+        (("note", "DIR", "OUT", "--title", "本"), "--title is for epub, pdf, html, not for note"),
         (("wxr",), "export wxr needs DIR, the archive, and OUT, a new folder"),
         (("wxr", "DIR"), "export wxr needs DIR, the archive, and OUT, a new folder"),
         (("csv", "DIR", "DIR/export"), "cannot be inside each other"),

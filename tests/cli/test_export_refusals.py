@@ -222,7 +222,7 @@ def test_a_draft_in_markdown_is_held_back_from_every_generator(program: Program,
 @pytest.mark.parametrize(
     ("form", "options", "said"),
     [
-        ("wxr", ("--comments", "sidecar"), "--comments is for ghost, epub, html, atom,"),
+        ("wxr", ("--comments", "sidecar"), "--comments is for ghost, epub, pdf, html, atom,"),
         ("hatena", ("--comments", "none"), "not for hatena; leave it out"),
         ("hugo", ("--preset", "astro"), "--preset is for markdown, not for hugo; leave it out"),
         ("markdown", ("--preset", "obsidian", "--body", "html"), "--preset obsidian is for bodies in Markdown"),

@@ -17,7 +17,10 @@ from exporter.message import PROGRAM
 ROOT = Path(__file__).parent.parent.parent
 RUN = {"screens.md", "screens.ja.md"}
 """Pages written by a real run, including mistyped commands; ``test_screens.py`` checks them."""
-DOCUMENTS = [ROOT / "README.md", *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in RUN)]
+DOCUMENTS = [
+    *(ROOT / "README.md", ROOT / "README.ja.md"),
+    *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in RUN),
+]
 FENCE = re.compile(r"^ *```")
 SHOWN = re.compile(rf"^\s*(?:\$ |docker run .* |[0-9*]+(?: [0-9*]+){{4}} +/\S+/)?{PROGRAM} +(\S.*)$")
 """A line that starts with the program, after a prompt, in a container, or in a crontab."""

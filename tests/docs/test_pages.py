@@ -11,7 +11,10 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 JAPANESE = re.compile("[\u3040-\u30ff]")
-IN_BOTH = ("index", "getting-started", "reading-without-the-tool", "closing")
+IN_BOTH = (
+    *("index", "install", "getting-started", "closing", "reading-without-the-tool", "backing-up", "check", "schedule"),
+    *("notifications", "site", "serve", "export", "move", "compare", "encrypted-copies", "settings", "exit-codes"),
+)
 
 
 class Page(HTMLParser):
@@ -66,7 +69,7 @@ def test_nothing_is_loaded_from_another_host(pages: dict[Path, Page]) -> None:
 
 
 @pytest.mark.parametrize("name", IN_BOTH)
-def test_the_first_pages_for_bloggers_are_in_japanese(builder: ModuleType, built: Path, name: str) -> None:
+def test_the_everyday_pages_are_in_japanese(builder: ModuleType, built: Path, name: str) -> None:
     path, text = builder.source(name, "ja")
     assert path.name == f"{name}.ja.md"
     assert len(JAPANESE.findall(text)) > 200
@@ -97,5 +100,27 @@ def test_links_are_those_of_the_built_pages(builder: ModuleType) -> None:
     assert {text: builder.adapted(here, text) for text in adapted} == adapted
 
 
-def test_readme_is_one_screen(builder: ModuleType) -> None:
-    assert len((builder.ROOT / "README.md").read_text("utf-8").splitlines()) <= 60
+def test_a_link_between_the_files_of_a_page_changes_the_language(builder: ModuleType) -> None:
+    english, japanese = (builder.HERE / name for name in ("check.md", "check.ja.md"))
+    assert builder.adapted(english, "[日本語](check.ja.md)") == "[日本語](ja/check.html)"
+    assert builder.adapted(japanese, "[English](check.md#findings)", "ja") == "[English](../check.html#findings)"
+
+
+def test_japanese_paragraphs_have_no_spaces_at_the_ends_of_lines(builder: ModuleType) -> None:
+    unchanged = "# 題名\n記事を読みます。\n\n- 記事。\n- 画像。\n1. 一つ。\n2. 二つ。\n\n| 表 |\n|---|\n\n```\nlog   （一覧）\nlog\n```\n"
+    assert builder.joined(unchanged) == unchanged
+    wrapped = "- 記事を\n  読みます。\n  `log` で\n  DIR を見ます。English\n  words\n"
+    assert builder.joined(wrapped) == "- 記事を読みます。`log` で\n  DIR を見ます。English\n  words\n"
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.ja.md"])
+def test_readme_is_one_screen(builder: ModuleType, name: str) -> None:
+    assert len((builder.ROOT / name).read_text("utf-8").splitlines()) <= 60
+
+
+def test_the_first_pages_begin_with_the_service_that_closes(builder: ModuleType) -> None:
+    for name in ("docs/index.md", "docs/index.ja.md", "README.ja.md"):
+        before, found, _ = (builder.ROOT / name).read_text("utf-8").partition("closing.")
+        assert found, name
+        assert "\n## " not in before, name
+        assert "| " not in before, name

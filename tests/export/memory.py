@@ -24,6 +24,7 @@ from exporter.export.interface import (
     Packed,
     Side,
     Summary,
+    Typeset,
 )
 from exporter.export.report import Report
 from exporter.model.kinds import Kind, sort_key
@@ -144,7 +145,7 @@ def export(form: str, source: Memory, **options: Any) -> Made:
                 made.files[file.path] = joined(file)
             case Copy():
                 made.copies[file.path] = file.source
-            case Packed():
+            case Packed() | Typeset():
                 out = io.BytesIO()
                 with zipfile.ZipFile(out, "w") as packed:
                     for member in file.members:

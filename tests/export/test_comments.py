@@ -34,7 +34,7 @@ ALL = {comment_word(number) for number in range(1, 121)}
 
 
 def test_formats_for_readers_offer_the_choice() -> None:
-    assert READ == ["ghost", "epub", "html", "atom", "jsonfeed", "hugo", "jekyll", "pelican", "markdown"]
+    assert READ == ["ghost", "epub", "pdf", "html", "atom", "jsonfeed", "hugo", "jekyll", "pelican", "markdown"]
 
 
 @every_reader

@@ -15,7 +15,7 @@ import pytest
 
 import exporter.export
 from exporter.export.formats import FORMATS
-from exporter.export.interface import Content, ExportOptions, Packed, Side
+from exporter.export.interface import Content, ExportOptions, Packed, Side, Typeset
 from exporter.export.report import Report
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
@@ -174,7 +174,7 @@ def test_entries_are_read_as_they_are_written(form: str) -> None:
 
     def chunks() -> Iterator[bytes]:
         for file in WHOLE[form].files(blog, options, report):
-            members = file.members if isinstance(file, Packed) else [file]
+            members = file.members if isinstance(file, Packed | Typeset) else [file]
             for member in members:
                 assert isinstance(member, Content)
                 yield from (chunk for chunk in member.chunks if isinstance(chunk, bytes))

@@ -333,7 +333,7 @@ def test_books_from_the_command_line(program: Program, made: Path, tmp_path: Pat
     assert all(re.fullmatch(r"book-20\d\d-public\.epub", name) for name in books)
     for given, message in (
         (("--language", "日本"), "is not a language"),
-        (("--vertical",), "--vertical is for epub, not for wxr"),
+        (("--vertical",), "--vertical is for epub, pdf, not for wxr"),
     ):
         form = "epub" if "--language" in given else "wxr"
         refused = program("export", form, made, tmp_path / "other", *said, *given)

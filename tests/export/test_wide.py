@@ -49,7 +49,7 @@ HELD = {
     "jsonfeed": {Part.TAGS, Part.AUTHOR, Part.EXCERPT, Part.ADDRESS, Part.FEATURED},
     "pelican": set(HAS) - {Part.PARENTS, Part.ADDRESS, Part.EMAIL},
     **dict.fromkeys(["sqlite", "parquet", "jsonl"], set(HAS) - {Part.EMAIL}),
-    **dict.fromkeys(["epub", "html"], set(HAS) - {Part.PAGE, Part.ADDRESS, Part.EMAIL}),
+    **dict.fromkeys(["epub", "pdf", "html"], set(HAS) - {Part.PAGE, Part.ADDRESS, Part.EMAIL}),
     **dict.fromkeys(["hugo", "jekyll", "markdown"], set(HAS) - {Part.PARENTS, Part.EMAIL}),
 }
 

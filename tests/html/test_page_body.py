@@ -16,6 +16,7 @@ from exporter.html.page_sanitizer import ATTRIBUTES, TAGS, clean, safe_style
 from exporter.html.text import plain_text
 from exporter.html.tree import Element, parse
 from exporter.model.asset import Asset
+from exporter.translation import translator
 from tests.html.payloads import PAYLOADS
 
 BASE = "https://sea.example/"
@@ -56,14 +57,22 @@ class TestTexts:
         "html",
         [
             "<ruby>百<rp>（</rp><rt>ひゃく</rt><rp>）</rp></ruby>",
-            '<table><tbody><tr><td colspan="2">a</td></tr></tbody></table>',
+            '<div class="wide"><table><tbody><tr><td colspan="2">a</td></tr></tbody></table></div>',
             "<details open=\"\"><summary>a</summary>b</details>",
             "<ul><li>a</li><li>b</li></ul>",
             '<p style="text-align:center"><strong>a</strong><br>b</p>',
         ],
     )  # fmt: skip
     def test_the_content_is_preserved(self, shown: Callable[[str], str], html: str) -> None:
-        assert shown(html) == html
+        assert shown(html.removeprefix('<div class="wide">').removesuffix("</div>")) == html
+
+    def test_a_cell_with_more_text_than_a_word_is_marked_as_one_that_has_several_lines(
+        self, shown: Callable[[str], str]
+    ) -> None:
+        cells = ["<td>強力粉です</td>", "<td>強力粉<b>二百五十</b></td>", "<td>とても長い値<img src=a.png></td>"]
+        found = shown(f"<table><tr>{''.join(cells)}<td></td></tr></table>")
+        assert [found.count(cell) for cell in (cells[0], '<td class="long">強力粉<b>', "<td>とても長い値")] == [1, 1, 1]
+        assert found.count("long") == 1
 
     def test_a_tangled_body_is_shown_as_its_source(self, shown: Callable[[str], str]) -> None:
         source = "<b x>" * 50_000 + "<p>" * 50_000
@@ -170,9 +179,40 @@ class TestStoredPictures:
         link, image = next(each for each in found if each.tag == "a"), next(each for each in found if each.tag == "img")
         assert link.attributes["href"] == f"../../../{PICTURE}"
         assert image.attributes == {
-            "src": f"../thumbnails/ab/{SHA}.webp", "alt": "a b.png", "loading": "lazy",
+            "src": f"../thumbnails/ab/{SHA}.webp", "alt": translator("ja")("Picture {n}", n=1), "class": "unnamed", "loading": "lazy",
             "width": str(sides[0]), "height": str(sides[1]),
         }  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("picture", "alt"),
+        [
+            ('<img src="/a%20b.png" alt="IMG_0004.jpg" title="f:id:umi:20200101123456j:plain">', "Picture 1"),
+            ('<img src="/a%20b.png" alt="桜" title="桜の下で">', "桜"),
+            ('<img src="/a%20b.png" alt="" width="16" height="16">', ""),
+            ('<img src="/a%20b.png" alt="icon.gif" width="16" height="16">', ""),
+            ('<a href="/b"><img src="/a%20b.png" alt="icon.gif" width="16" height="16"></a>', "Picture 1"),
+            ('<a href="/b"><img src="data:image/gif;base64,AAAA"></a>', "Picture 1"),
+            ('<img src="data:image/gif;base64,AAAA" alt="0004.gif">', "Picture 1"),
+            ('<img src="data:image/gif;base64,AAAA" alt="">', ""),
+            ('<img src="data:image/gif;base64,AAAA" alt="海">', "海"),
+        ],
+    )
+    def test_a_file_name_is_no_description(self, drawn: Callable[[str], str], picture: str, alt: str) -> None:
+        expected = alt.replace("Picture 1", translator("ja")("Picture {n}", n=1))
+        (image,) = (each for each in elements(drawn(f"<p>海。{picture}</p>")) if each.tag == "img")
+        assert image.attributes["alt"] == expected
+        assert image.attributes.get("title", "") == ("桜の下で" if alt == "桜" else "")
+
+    def test_a_missing_picture_is_not_named_by_its_file(self, drawn: Callable[[str], str]) -> None:
+        html = drawn('<img src="https://gone.example/c.png" alt="IMG_0004.jpg">')
+        assert "IMG_0004" not in html
+        assert translator("ja")("This picture was not saved") in html
+
+    def test_a_portrait_has_its_ratio_for_the_style_sheet(self) -> None:
+        tall = DrawnPicture(PICTURE, (600, 1200))
+        body = BodyWriter(writer(asset("https://sea.example/a.png")).local_path, BASE, picture=lambda _: tall)
+        assert 'style="color:red;--c:red;--r:0.50"' in body.html('<img src="/a.png" style="color:red">', "")
+        assert 'style="--r:' not in body.html('<img src="/a.png" width="16">', "")
 
     @pytest.mark.parametrize(
         "html",

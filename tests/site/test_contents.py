@@ -9,7 +9,8 @@ import pytest
 from exporter.html.tree import Element, parse
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.site import SiteOptions
-from exporter.site.pages.entry import entry_files, with_contents
+from exporter.site.pages.contents import with_contents
+from exporter.site.pages.entry import entry_files
 from exporter.site.pages.site import Site
 from tests.export.memory import Memory
 
@@ -80,8 +81,45 @@ def test_a_hostile_number_of_headings_is_cut() -> None:
     assert with_contents("<h2>x</h2>" * 5_000, "目次").count("<li>") == 300
 
 
+HATENA = "<ul class='table-of-contents'><li><a href='#あ'>あ</a><ul><li><a href='#い'>い</a></li></ul></li></ul>"
+EASY = (
+    "<div id='ez-toc-container' class='ez-toc-v2 counter-hierarchy'><p class='ez-toc-title'>目次</p><nav><ul class='ez-toc-list'>"
+    "<li><a class='ez-toc-link' href='#あ'>あ</a></li><li><a href='#い'>い</a></li></ul></nav></div>"
+)
+PLUS = "<div id='toc_container'><p class='toc_title'>目次</p><ul class='toc_list'><li><a href='#あ'>1 あ</a></li></ul></div>"
+PARTS = "<h3 id='あ'>あ</h3><p>x</p><h4 id='い'>い</h4><p>y</p><h3>う</h3><h3>え</h3>"
+
+
+@pytest.mark.parametrize("own", [HATENA, EASY, PLUS, f"<h3 id='目次'>目次</h3>\n{HATENA}", HATENA + PLUS])
+def test_they_replace_those_of_the_service(own: str) -> None:
+    made = page(f"<p>はじめ</p>{own}{PARTS}")
+    assert [words for _, words in links(made)] == ["あ", "い", "う", "え"]
+    text = parse(made.partition('<div class="body"')[2].partition("</article>")[0]).text()
+    assert "".join(text.split()).startswith('lang="ja">はじめあxいyうえ')
+
+
 @pytest.mark.parametrize(
-    ("characters", "said"), [(600, None), (1_000, "約 2 分で読めます"), (4_600, "約 10 分で読めます")]
+    "body",
+    [
+        HATENA + "<h3 id='あ'>あ</h3><h4 id='い'>い</h4>",
+        HATENA + "<h3 id='あ'>あ</h3><p id='い'>い</p><h3>う</h3><h3>え</h3><h3>お</h3>",
+        HATENA.replace("#い", "https://a.example/") + PARTS,
+        HATENA.replace("<ul>", "<ul id='top'>") + PARTS + "<p><a href='#top'>目次へ</a></p>",
+        HATENA.replace("table-of-contents", "my-contents") + PARTS,
+        f"<h2>目次</h2>{HATENA}{PARTS}",
+    ],
+)
+def test_those_of_the_service_stay_if_ours_says_less(body: str) -> None:
+    text = page(body).partition('<div class="body"')[2]
+    assert parse(text.partition("</article>")[0]).text().count("い") >= 2
+
+
+def test_a_title_without_a_list_stays() -> None:
+    assert page(f"<h3>目次</h3><p>本の目次の話</p>{PARTS}").count(">目次</h2>") == 1
+
+
+@pytest.mark.parametrize(
+    ("characters", "said"), [(600, None), (1_000, "約 2\u00a0分で読めます"), (4_600, "約 10\u00a0分で読めます")]
 )
 def test_the_reading_time(characters: int, said: str | None) -> None:
     made = page("海" * characters)

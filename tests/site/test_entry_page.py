@@ -19,7 +19,7 @@ from exporter.service.registry import DEFAULT_SERVICE
 from exporter.site import SiteOptions
 from exporter.site.catalogue import one_line
 from exporter.site.pages.entry import entry_files, see_also
-from exporter.site.pages.site import Site, category_page, file_name
+from exporter.site.pages.site import Site, category_page
 from exporter.site.post_list import PostSummary
 from exporter.site.templating import CONTENT_LANGUAGE, POLICY, Parts, escaped
 from exporter.text import visible
@@ -85,7 +85,7 @@ def _expected(site: Site, at: int, common: dict[str, Any]) -> bytes:
         "beside": Markup(see_also(site, post)),
         "category": category_page((post.category,)),
         "original": site.catalogue.original_address(entry),
-        "pictures": [(f"../../../{each.path}", file_name(each), openable(each.path)) for each in pictures],
+        "pictures": [(f"../../../{each.path}", openable(each.path)) for each in pictures],
         "updated": entry.updated if entry.updated != entry.date else None,
         "period": entry.period_date if entry.period_date != entry.date else None,
         "history_page": None,

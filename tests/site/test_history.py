@@ -103,7 +103,7 @@ def test_long_histories_are_cut(tmp_path: Path) -> None:
     built.commit({Kind.USER: {"u": record(id="u", nickname="n")}})
     build(built)
     history = built.layout.latest / "site" / "history"
-    assert "ほか 50 件" in (history / "version-2.html").read_text("utf-8")
+    assert "ほか 50\u00a0件" in (history / "version-2.html").read_text("utf-8")
     assert "このバージョンで変わった記事はありません" in (history / "version-3.html").read_text("utf-8")
 
 
@@ -118,7 +118,7 @@ def test_the_about_page_lists_the_newest_versions_and_each_version_has_a_page(tm
     assert about.count('class="hash"') == 12
     assert "バージョン 16" in about
     assert "バージョン 4" not in about
-    assert "ほか 4 件" in about
+    assert "ほか 4\u00a0件" in about
     for number in built.reader.versions():
         digest = hashlib.sha256(built.layout.manifest(number).read_bytes()).hexdigest()
         assert digest in (site / f"history/version-{number}.html").read_text("utf-8")

@@ -50,7 +50,7 @@ def test_an_entry_with_many_mentions_lists_the_first_thirty(tmp_path: Path) -> N
     built = of_records(tmp_path / "a", {Kind.ENTRIES: {"1": entry(1, "目次"), **many}})
     build(built, **_OPTIONS)
     assert len(beside(built, 1)["mentions"]) == 30
-    assert "ほか 10 件" in (built.layout.latest / "site" / "entry" / "1.html").read_text("utf-8")
+    assert "ほか 10\u00a0件" in (built.layout.latest / "site" / "entry" / "1.html").read_text("utf-8")
 
 
 def test_similar_entries_depend_on_words_and_an_edit_leaves_others_unchanged(tmp_path: Path) -> None:

@@ -149,8 +149,8 @@ def check_file(file: BinaryIO, length: int, expected: Expected, *, certain: bool
     if cut:
         doubt = message("its end is missing, at the server too")
     if expected.sizes and length not in expected.sizes:
-        sizes = either(map(str, sorted(expected.sizes)))
-        doubt = message("it has {length} bytes, the file list says {sizes}", length=length, sizes=sizes)
+        sizes = either(f"{each:,}" for each in sorted(expected.sizes))
+        doubt = message("it has {length:,} bytes, the file list says {sizes}", length=length, sizes=sizes)
     return FileFacts(kind, size, doubt)
 
 

@@ -72,7 +72,7 @@ class LinkedPages:
         if listed and ends and self.limit and facts.count >= self.limit:
             self._problem(
                 message(
-                    "holds {count} records, as many as one answer may, and names no next page; older ones may be "
+                    "holds {count:,} records, as many as one answer may, and names no next page; older ones may be "
                     "missing. Use an export file of the blog, or its pages",
                     count=facts.count,
                 )
@@ -87,7 +87,7 @@ class LinkedPages:
             self._stop(message("names a next page whose address is too long; the list is cut here"))
         elif self._barren >= MAX_BARREN_PAGES:
             self._stop(
-                message("is the last of {n} pages that brought nothing new; the list is cut here", n=self._barren)
+                message("is the last of {n:,} pages that brought nothing new; the list is cut here", n=self._barren)
             )
         elif self._number >= self.max_pages:
             self._stop(message("is not the last page, and no more pages are read"))

@@ -167,45 +167,45 @@ def _uncertain(what: str, count: int, named: Sequence[str]) -> str:
     match what:
         case "extracted":
             return message_n(
-                "{n} page has no known form, so its text was extracted and may lack parts: {posts}",
-                "{n} pages have no known form, so their texts were extracted and may lack parts: {posts}",
+                "{n:,} page has no known form, so its text was extracted and may lack parts: {posts}",
+                "{n:,} pages have no known form, so their texts were extracted and may lack parts: {posts}",
                 count,
                 posts=posts,
             )
         case "guessed":
             return message_n(
-                "{n} page has no known form, so its text may have too much: install blog-exporter[pages] to read it "
+                "{n:,} page has no known form, so its text may have too much: install blog-exporter[pages] to read it "
                 "better: {posts}",
-                "{n} pages have no known form, so their texts may have too much: install blog-exporter[pages] to read "
-                "them better: {posts}",
+                "{n:,} pages have no known form, so their texts may have too much: install blog-exporter[pages] to "
+                "read them better: {posts}",
                 count,
                 posts=posts,
             )
         case "feed":
             return message_n(
-                "{n} page could not be read, so its text is that of the feed: {posts}",
-                "{n} pages could not be read, so their texts are those of the feed: {posts}",
+                "{n:,} page could not be read, so its text is that of the feed: {posts}",
+                "{n:,} pages could not be read, so their texts are those of the feed: {posts}",
                 count,
                 posts=posts,
             )
         case "damaged":
             return message_n(
-                "{n} page has bytes that no encoding explains: {posts}",
-                "{n} pages have bytes that no encoding explains: {posts}",
+                "{n:,} page has bytes that no encoding explains: {posts}",
+                "{n:,} pages have bytes that no encoding explains: {posts}",
                 count,
                 posts=posts,
             )
         case "password":
             return message_n(
-                "{n} post asks for a password, so it has no text: {posts}",
-                "{n} posts ask for a password, so they have no text: {posts}",
+                "{n:,} post asks for a password, so it has no text: {posts}",
+                "{n:,} posts ask for a password, so they have no text: {posts}",
                 count,
                 posts=posts,
             )
         case _:
             return message_n(
-                "the page of {n} post shows its comments only with scripts, so they are missing: {posts}",
-                "the pages of {n} posts show their comments only with scripts, so they are missing: {posts}",
+                "the page of {n:,} post shows its comments only with scripts, so they are missing: {posts}",
+                "the pages of {n:,} posts show their comments only with scripts, so they are missing: {posts}",
                 count,
                 posts=posts,
             )

@@ -156,9 +156,9 @@ class SiteList:
         if self._forbidden:
             found.append(
                 message_n(
-                    "robots.txt forbids this program {n} post, which is left out ({addresses}); "
+                    "robots.txt forbids this program {n:,} post, which is left out ({addresses}); "
                     "if the blog is yours, set obey_robots to no",
-                    "robots.txt forbids this program {n} posts, which are left out ({addresses}); "
+                    "robots.txt forbids this program {n:,} posts, which are left out ({addresses}); "
                     "if the blog is yours, set obey_robots to no",
                     self._forbidden_posts,
                     addresses=", ".join(self._forbidden),
@@ -177,8 +177,8 @@ class SiteList:
         if stated > len(self._posts):
             found.append(
                 message(
-                    "the blog's own list of months counts {stated} posts, and {found} were found; posts for members "
-                    "may be among them",
+                    "the blog's own list of months counts {stated:,} posts, and {found:,} were found; posts for "
+                    "members may be among them",
                     stated=stated,
                     found=len(self._posts),
                 )
@@ -292,8 +292,8 @@ class SiteList:
         for place, count in sorted(self._elsewhere.items())[:_NAMED]:
             self._reading.note(
                 message_n(
-                    "{n} address on {host} is left out: only the blog's own host is read",
-                    "{n} addresses on {host} are left out: only the blog's own host is read",
+                    "{n:,} address on {host} is left out: only the blog's own host is read",
+                    "{n:,} addresses on {host} are left out: only the blog's own host is read",
                     count,
                     host=place,
                 )

@@ -134,7 +134,7 @@ class ListsInTurn:
             self._note_rows(name, page, facts.count)
         self._barren = self._barren + 1 if facts.count and not facts.new and name not in self._helpers else 0
         if self._barren >= _BARREN_PAGES:
-            problem = message("{n} pages in a row hold nothing new; run again", n=_BARREN_PAGES)
+            problem = message("{n:,} pages in a row hold nothing new; run again", n=_BARREN_PAGES)
             self._problem(name, page, problem)
             self._end(name)
         elif self._is_last(page, facts.count):
@@ -180,7 +180,7 @@ class ListsInTurn:
             self._doubt(
                 name,
                 page,
-                message("says there are {new} records; an earlier page says {total}", new=total, total=self._total),
+                message("says there are {new:,} records; an earlier page says {total:,}", new=total, total=self._total),
             )
         if total is not None:
             self._stated, self._total = True, total
@@ -194,14 +194,14 @@ class ListsInTurn:
         expected = max(0, min(PAGE_RECORDS, self._total - PAGE_RECORDS * (page - 1)))
         if count > expected:
             self._doubt(
-                name, page, message("holds {n} records, and {expected} are expected", n=count, expected=expected)
+                name, page, message("holds {n:,} records, and {expected:,} are expected", n=count, expected=expected)
             )
         self._withheld += max(0, expected - count)
 
     def _end(self, name: str) -> None:
         if self._withheld and self._strict(name):
             text = message(
-                "{n} of {total} records are not shown to this user; sign in as an administrator",
+                "{n:,} of {total:,} records are not shown to this user; sign in as an administrator",
                 n=self._withheld,
                 total=self._total,
             )

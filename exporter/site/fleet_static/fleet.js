@@ -73,7 +73,7 @@
       for (const row of await load(part)) {
         if (!wanted.every(function (word) { return row[0].includes(word); })) continue;
         if (count >= room) {
-          status.textContent = words.found.replace("%d", count + "+");
+          status.textContent = blogCounted(words.found, count, "+");
           more.hidden = false;
           await new Promise(function (resolve) { go = resolve; });
         }
@@ -81,7 +81,7 @@
         list.append(line(row));
       }
     }
-    status.textContent = count ? words.found.replace("%d", count) : words.none;
+    status.textContent = count ? blogCounted(words.found, count) : words.none;
   }
   const asked = new URLSearchParams(location.search).get("q") ?? "";
   find.elements.q.value = asked;

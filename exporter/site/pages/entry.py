@@ -19,6 +19,7 @@ from exporter.model.records import Comment, Post, Raw
 from exporter.site.captured import capture_link, moment_of
 from exporter.site.catalogue import Catalogue, beginning_of, one_line
 from exporter.site.pages.comments import comment_list
+from exporter.site.pages.contents import with_contents
 from exporter.site.pages.site import Site, author_page, category_page, life_link
 from exporter.site.post_list import PostSummary
 from exporter.site.searched import Searched, searched_comment, searched_text
@@ -79,62 +80,6 @@ def _line(site: Site, post: PostSummary, root: str) -> str:
     )
 
 
-_MIN_HEADINGS: Final = 4
-_MAX_HEADINGS: Final = 300
-_ATTRIBUTES: Final = r'(?:[^<>"]|"[^"]*")*'
-_HEADING: Final = re.compile(rf"<h([2-6])({_ATTRIBUTES})>(.*?)</h\1>", re.DOTALL)
-_ID: Final = re.compile(r' id="([^"]*)"')
-_UNSAID: Final = re.compile(rf"<(rt|rp)>.*?</\1>|<{_ATTRIBUTES}>", re.DOTALL)
-"""Tags, and the readings above words: on one line these would repeat the words."""
-
-
-def with_contents(text: str, label: str) -> str:
-    """Return a text with its table of contents, or unchanged if it has fewer than four headings.
-
-    Args:
-        text: HTML that was cleaned: headings hold no headings, and only attributes hold a ``>``.
-        label: the heading of the table of contents.
-    """
-    if text.count("<h") < _MIN_HEADINGS:
-        return text
-    found: list[tuple[int, str, str]] = []
-
-    def placed(heading: re.Match[str]) -> str:
-        level, attributes, inside = heading.groups()
-        words = " ".join(_UNSAID.sub("", inside).split())
-        if not words or len(found) >= _MAX_HEADINGS:
-            return heading[0]
-        own = _ID.search(attributes)
-        place = own[1] if own else f"h-{len(found) + 1}"
-        found.append((int(level), place, words))
-        return heading[0] if own else f'<h{level}{attributes} id="{place}">{inside}</h{level}>'
-
-    marked = _HEADING.sub(placed, text)
-    if len(found) < _MIN_HEADINGS:
-        return text
-    name = escaped(label)
-    opening = f'<nav class="contents" aria-label="{name}"><details>\n<summary>{name}</summary>'
-    return f"{opening}{_listed(found)}</details></nav>\n{marked}"
-
-
-def _listed(headings: list[tuple[int, str, str]]) -> str:
-    """Return nested lists, given the level, anchor and text of each heading, the last two as HTML."""
-    parts: list[str] = []
-    levels: list[int] = []
-    for level, place, words in headings:
-        while len(levels) > 1 and level < levels[-1]:
-            levels.pop()
-            parts.append("</li>\n</ol>\n")
-        if levels and level <= levels[-1]:
-            parts.append("</li>\n")
-        else:
-            levels.append(level)
-            parts.append("\n<ol>\n")
-        parts.append(f'<li><a href="#{place}">{words}</a>')
-    parts.append("</li>\n</ol>\n" * len(levels))
-    return "".join(parts)
-
-
 _MAX_PICTURES: Final = 60
 _MAX_CAPTURES: Final = 6
 """Days linked below an entry; each captured page links to all."""
@@ -163,7 +108,7 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
             b"" if before is None else before.listed,
             b"" if after is None else after.listed,
             site.pictures.identity(post.id),
-            *(site.caption(picture) for picture in site.pictures.by_entry.get(post.id, ())),
+            *(site.words_of(picture) for picture in site.pictures.by_entry.get(post.id, ())),
             repr(changed.get(post.id)) + (life or ""),
             see_also_parts(site, post),
             repr((post.labels.author in site.authors, *map(site.tag_page, post.labels.tags))) if post.labels else "",
@@ -211,8 +156,8 @@ class _EntryPage:
         title, body = self._site.parts.title(self._post), self._body(entry, comments)
         return "".join([
             shell.title, title, shell.scripts, self._scripts(), shell.text,
-            f'<article class="entry" data-entry="{self._post.page}">\n', self._header(title), body,
-            self._pictures(body), comment_list(self._site, self._post, comments), "</article>\n",
+            f'<article class="entry" data-entry="{self._post.page}">\n<div class="leaf">\n', self._header(title), body,
+            "</div>\n", self._pictures(body), comment_list(self._site, self._post, comments), "</article>\n",
             see_also(self._site, self._post), self._turn(), self._facts(entry), shell.end,
         ])  # fmt: skip
 
@@ -220,7 +165,9 @@ class _EntryPage:
         root = self._root
         before = f'<link rel="prev" href="{root}{self._before.page}">' if self._before else ""
         after = f'<link rel="next" href="{root}{self._after.page}">' if self._after else ""
-        scripts = (f'<script src="{root}static/{name}.js" defer></script>\n' for name in ("lightbox", "reading"))
+        scripts = (
+            f'<script src="{root}static/{name}.js" defer></script>\n' for name in ("lightbox", "reading", "vertical")
+        )
         return f"{''.join(scripts)}{before}{after}"
 
     def _header(self, title: str) -> str:
@@ -296,8 +243,7 @@ class _EntryPage:
             found += f'<div class="body lead" {_LANG}>{site.bodies.html(entry.excerpt, self._root)}</div>\n'
         picture = site.stored_picture(entry.featured) if entry.featured else None
         if picture is not None and picture.path not in _picture_paths(site, entry):
-            shot = site.shot(picture, site.caption(picture), self._root)
-            found += f'<ul class="shots featured">\n{shot}</ul>\n'
+            found += f'<ul class="shots featured">\n{site.shots([picture], self._root)}</ul>\n'
         return found
 
     def _pictures(self, body: str) -> str:
@@ -308,7 +254,7 @@ class _EntryPage:
             return ""
         seen = {digest for shown in _SHOWN.findall(body) for digest in _DIGEST.findall(shown)}
         used = [each for each in pictures if seen.isdisjoint(_DIGEST.findall(each.path))][:_MAX_PICTURES]
-        items = "".join(site.shot(each, site.caption(each), self._root) for each in used)
+        items = site.shots(used, self._root)
         if not items:
             return ""
         heading = self._t("Pictures of this entry")

@@ -1,46 +1,49 @@
-"""The blog's pictures, by month and by the newest entry that shows each, and unused pictures."""
+"""The blog's pictures in rows, by the date of the newest entry that shows each, and unused pictures."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from math import floor
 from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
 
 from exporter.export.interface import ViewFile
-from exporter.model.kinds import Kind
-from exporter.site.catalogue import StoredPicture, fingerprint, one_line
-from exporter.site.pages.site import Site, file_name
+from exporter.html.picture_rows import row_lengths
+from exporter.site.catalogue import StoredPicture, fingerprint
+from exporter.site.pages.site import Site
 from exporter.site.post_list import PostSummary
-from exporter.site.templating import root_of
+from exporter.site.templating import CONTENT_LANGUAGE, root_of
 
 UNUSED: Final = "unused"
 _NEWEST_PICTURES: Final = 48
 _MIN_PIXELS: Final = 48
 
 
+class _Rows(NamedTuple):
+    """Rows in a width: the sum of the ratios of a row of the best height, and the most pictures in a row."""
+
+    ratio: float
+    most: int
+
+
+_WIDE: Final = _Rows(4.0, 6)
+_NARROW: Final = _Rows(2.1, 3)
+
+
 class _Item(NamedTuple):
-    """A picture, the newest entry that uses it, and its caption."""
+    """A picture, the newest entry that uses it, and the words that describe it."""
 
     picture: StoredPicture
     post: PostSummary | None
-    caption: str
-
-
-class _Group(NamedTuple):
-    """One entry's pictures as HTML, the sum of their aspect ratios, and their number."""
-
-    post: PostSummary | None
-    shots: Markup
-    ratio: float
-    number: int
+    words: str
 
 
 def gallery_files(site: Site) -> Iterator[ViewFile]:
     """Yield the pages of pictures."""
-    found = (_Item(picture, post, _caption(site, picture)) for picture, post in shown_pictures(site))
+    found = (_Item(picture, post, site.words_of(picture)) for picture, post in shown_pictures(site))
     items = sorted(found, key=_newest_first)
     years: defaultdict[str, list[_Item]] = defaultdict(list)
     for item in items:
@@ -54,7 +57,8 @@ def gallery_files(site: Site) -> Iterator[ViewFile]:
             return {
                 "title": title,
                 "current": "gallery",
-                "months": _months(site, path, shown),
+                "months": [] if parts else _month_links(site, shown),
+                "shots": _flow(site, path, shown),
                 "rows": [(names[year], target, count) for year, target, count in rows] if parts else [],
                 "total": len(items) if parts else len(shown),
             }
@@ -83,40 +87,77 @@ def _newest_first(item: _Item) -> tuple[float, str, str]:
     return 0.0 if date is None else -date.timestamp(), item.post.id if item.post else "", item.picture.url
 
 
-def _caption(site: Site, picture: StoredPicture) -> str:
-    for file_id in picture.files:
-        raw = site.catalogue.records.load(Kind.FILES, file_id)
-        if raw is not None:
-            file = site.catalogue.service.upload(raw)
-            return one_line(file.title or file.description or file.name)
-    return file_name(picture)
+def _month(site: Site, item: _Item) -> tuple[str, str]:
+    """Return the anchor and the name of a picture's month; both are empty without a date."""
+    date = item.post.date if item.post else None
+    return ("", "") if date is None else (f"m{date:%Y-%m}", site.dates.month_of(date))
 
 
-def _months(site: Site, path: str, items: Sequence[_Item]) -> list[tuple[str, list[_Group]]]:
-    """Return the name of each month, with its entries and their pictures."""
-
-    def month(item: _Item) -> str:
-        date = item.post.date if item.post else None
-        return "" if date is None else site.dates.month_of(date)
-
-    return [
-        (name, [_group(site, path, list(of_post)) for _, of_post in groupby(of_month, lambda item: item.post)])
-        for name, of_month in groupby(items, month)
-    ]
+def _month_links(site: Site, items: Sequence[_Item]) -> list[tuple[str, str, int]]:
+    """Return the name, the anchor and the number of pictures of each month; none for a single month."""
+    found = [(name, anchor, len(list(of))) for (anchor, name), of in groupby(items, lambda item: _month(site, item))]
+    return [each for each in found if each[1]] if len(found) > 1 else []
 
 
-def _group(site: Site, path: str, items: list[_Item]) -> _Group:
+def _flow(site: Site, path: str, items: Sequence[_Item]) -> Markup:
+    """Return all pictures as HTML: the items of a list whose rows fill the width."""
+    placed = [each for _, of_post in groupby(items, lambda item: item.post) for each in _in_order(site, list(of_post))]
+    ratios = [site.ratio(item.picture) for item, _ in placed]
+    wide, narrow = (_shares(ratios, rows) for rows in (_WIDE, _NARROW))
+    months = [_month(site, item) for item, _ in placed]
+    parts = []
+    for at, (item, name) in enumerate(placed):
+        (share, gaps), (narrow_share, narrow_gaps) = wide[at], narrow[at]
+        style = f"--r:{ratios[at]:g};--d:{share:g};--k:{gaps};--p:{narrow_share:g};--q:{narrow_gaps}"
+        anchor, month = months[at]
+        heading = f'<h2 id="{anchor}">{month}</h2>' if month and (at == 0 or months[at - 1] != months[at]) else ""
+        shown = site.linked_picture(item.picture, name, root_of(path), described=bool(item.words))
+        parts.append(
+            f'<li style="{style}" data-item>{heading}<figure>{shown}{_caption(site, path, item)}</figure></li>\n'
+        )
+    return Markup("".join(parts))  # noqa: S704  escaped above
+
+
+def _in_order(site: Site, items: list[_Item]) -> list[tuple[_Item, str]]:
+    """Return the pictures of one entry in the order of its text, each with its alternative text."""
     post = items[0].post
-    if post is not None and len(items) > 1:
+    if post is None:
+        return [(item, item.words or site.t("Picture {n}", n=at)) for at, item in enumerate(items, 1)]
+    if len(items) > 1:
         entry = site.catalogue.entry(post)
         text = entry.body + entry.more
         items.sort(key=lambda item: text.find(item.picture.url.rpartition("/")[2]) % (len(text) + 1))
-    shots = Markup("").join(site.shot(item.picture, item.caption, root_of(path)) for item in items)
-    return _Group(post, shots, round(sum(site.ratio(item.picture) for item in items), 2), len(items))
+    title = post.title or site.t("(untitled)")
+    return [
+        (item, item.words or site.t("Picture {n} of “{title}”", n=at, title=title)) for at, item in enumerate(items, 1)
+    ]
+
+
+def _shares(ratios: Sequence[float], rows: _Rows) -> list[tuple[float, int]]:
+    """Return each picture's share of its row's width without gaps, and the number of these gaps."""
+    found = []
+    start = 0
+    for length in row_lengths(ratios, wanted=rows.ratio, most=rows.most, fills_last=False):
+        row = ratios[start : start + length]
+        start += length
+        total = sum(row) if start < len(ratios) else max(sum(row), rows.ratio)
+        # Rounded down, so that the sum of a row never exceeds its width.
+        found += [(floor(ratio / total * 10_000) / 10_000, length - 1) for ratio in row]
+    return found
+
+
+def _caption(site: Site, path: str, item: _Item) -> str:
+    """Return the title, as a link, and the date of the entry that shows a picture."""
+    post = item.post
+    if post is None:
+        return ""
+    date = f'<time datetime="{post.date:%Y-%m-%d}">{site.dates.short_day(post.date)}</time>' if post.date else ""
+    title = f'<a lang="{CONTENT_LANGUAGE}" href="{root_of(path)}{post.page}">{site.parts.title(post)}</a>'
+    return f"<figcaption>{title} <small>{date} {site.parts.badges(post)}</small></figcaption>"
 
 
 def _identity(site: Site, items: list[_Item]) -> bytes:
     """Return a fingerprint for the shown pictures; their order is that in the texts."""
     posts = [item.post and (item.post.listed, item.post.identity) for item in items]
-    shown = [(item.picture.path, item.caption, site.pictures.drawn(item.picture.path)) for item in items]
+    shown = [(item.picture.path, item.words, site.pictures.drawn(item.picture.path)) for item in items]
     return fingerprint(repr(posts), repr(shown))

@@ -110,7 +110,7 @@ def _version(site: Site, history: ArchiveHistory, row: VersionRow, before: Versi
         found, damaged = history.changes(row.version)
         changes = [change for change in found if change.kind in _SHOWN_KINDS]
         return {
-            "title": site.t("Version {n}", n=row.version),
+            "title": site.t("Version {n}", n=str(row.version)),
             "current": "history",
             "row": row,
             "counts": row.counts(),

@@ -77,6 +77,7 @@ _WORDS: Final = {
     "version": message("Version {n}", n="%d"),
     "damaged_state": message("This state is damaged, and there is no other copy of it."),
     "n_of": message("{n} pictures", n="%d"),
+    "picture_of": message("Picture {n} of “{title}”", n="%d", title="%s"),
     "older": message("Older"),
     "newer": message("Newer"),
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from urllib.parse import unquote, urlsplit
 
 from markupsafe import Markup
 
@@ -14,6 +13,8 @@ from exporter.export.interface import ViewFile
 from exporter.html.links import AddressPattern
 from exporter.html.local_links import AssetMap
 from exporter.html.page_body import BodyWriter
+from exporter.html.picture_rows import bounded_ratio
+from exporter.html.picture_words import picture_words
 from exporter.model.asset import openable
 from exporter.model.kinds import Kind
 from exporter.site.captured import CapturedPages
@@ -102,8 +103,7 @@ class Site:
         self.catalogue = Catalogue(records, service, self.facts, patterns, base, history, self.captured)
         self.pictures = StoredPictures(assets, Thumbnails() if thumbnails is None else thumbnails, options.assets)
         self._assets, self._base = AssetMap(assets, base), base
-        uploads = records.scan(Kind.FILES) if self.catalogue.labelled else ()
-        self._alts = {file_id: alt for file_id, raw in uploads if (alt := one_line(service.upload(raw).alt))}
+        self._words: dict[str, str] = {}
         self.bodies = self._bodies(self._assets.local_path)
         self.searched: dict[str, Searched] = {}
         self.tags, authors = self.catalogue.by_tag(), self.catalogue.by_author()
@@ -173,26 +173,48 @@ class Site:
         return ViewFile(path, fingerprint("entry.html", *parts), render)
 
     def ratio(self, picture: StoredPicture) -> float:
-        """Return the width-to-height ratio of a shown picture, limited to 0.4 … 4; 4:3 if it is unknown."""
-        width, height = self.pictures.drawn(picture.path).size or (4, 3)
-        return round(min(max(width / height, 0.4), 4), 2)
+        """Return the width-to-height ratio of a shown picture in a row."""
+        return bounded_ratio(self.pictures.drawn(picture.path).size)
 
-    def caption(self, picture: StoredPicture) -> str:
-        """Return the text that replaces an uploaded picture, or else its file name."""
-        return next((self._alts[each] for each in picture.files if each in self._alts), "") or file_name(picture)
+    def words_of(self, picture: StoredPicture) -> str:
+        """Return the words that describe an uploaded picture; empty if nobody described it."""
+        for file_id in picture.files:
+            if file_id not in self._words:
+                raw = self.catalogue.records.load(Kind.FILES, file_id)
+                file = None if raw is None else self.catalogue.service.upload(raw)
+                told = () if file is None else (file.alt, file.title, file.description)
+                found = (picture_words(one_line(text or ""), picture.url) for text in told)
+                self._words[file_id] = next(filter(None, found), "")
+            if self._words[file_id]:
+                return self._words[file_id]
+        return ""
 
-    def shot(self, picture: StoredPicture, caption: str, root: str) -> Markup:
-        """Return a picture in a row of others, as a link to itself; ``root`` is the way to the site's folder."""
+    def linked_picture(self, picture: StoredPicture, name: str, root: str, *, described: bool) -> str:
+        """Return a picture as HTML, as a link to itself if browsers can open it safely.
+
+        Args:
+            picture: the picture.
+            name: its alternative text.
+            root: the way to the site's folder.
+            described: whether a person wrote its alternative text.
+        """
         drawn = self.pictures.drawn(picture.path)
-        name = escaped(caption)
         sides = ' width="{}" height="{}"'.format(*drawn.size) if drawn.size else ""
-        shown = f'<img src="{escaped(root + drawn.source)}" alt="{name}" loading="lazy"{sides}>'
+        mark = "" if described else ' class="unnamed"'
+        shown = f'<img src="{escaped(root + drawn.source)}" alt="{escaped(name)}" loading="lazy"{sides}{mark}>'
         if openable(picture.path):
-            way = escaped(f"{root}{self.options.assets}{picture.path}")
-            shown = f'<a href="{way}" title="{name}" data-zoom>{shown}</a>'
-        return Markup(  # noqa: S704  escaped above
-            f'<li style="--r:{self.ratio(picture)}" data-item>{shown}</li>\n'
-        )
+            shown = f'<a href="{escaped(f"{root}{self.options.assets}{picture.path}")}" data-zoom>{shown}</a>'
+        return shown
+
+    def shots(self, pictures: Iterable[StoredPicture], root: str) -> str:
+        """Return pictures in a row, as the items of a list; ``root`` is the way to the site's folder."""
+        parts = []
+        for number, picture in enumerate(pictures, 1):
+            words = self.words_of(picture)
+            name = words or self.t("Picture {n}", n=number)
+            shown = self.linked_picture(picture, name, root, described=bool(words))
+            parts.append(f'<li style="--r:{self.ratio(picture)}" data-item>{shown}</li>\n')
+        return "".join(parts)
 
     def badges_then(self, entry: Post) -> Markup:
         """Return the badge for who could read an earlier state of an entry."""
@@ -225,11 +247,6 @@ def changing(identities: Iterable[bytes]) -> bytes:
     for each in identities:
         digest.update(each)
     return digest.digest()
-
-
-def file_name(picture: StoredPicture) -> str:
-    """Return a picture's file name on the web."""
-    return one_line(unquote(urlsplit(picture.url).path.rpartition("/")[2])) or "…"
 
 
 def category_page(path: tuple[str, ...]) -> str:

@@ -198,7 +198,7 @@ def _context(site: Site) -> dict[str, Any]:
             *([site.t("Pages: {n}", n=pages)] if pages else []),
             site.t("Comments: {n}", n=len(catalogue.records.ids(Kind.COMMENTS))),
             site.t("{n} pictures", n=len(site.pictures.all)),
-            site.t("{n} characters in all", n=f"{total:,}"),
+            site.t("{n} characters in all", n=total),
         ],
         "longest": [(post, post.length) for post in longest],
     }

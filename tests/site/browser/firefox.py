@@ -46,7 +46,10 @@ _SILENT = {
     "toolkit.telemetry.server": "data:,",
 }
 """Keeps Firefox itself off the network, so that every request comes from a page."""
-KEYS = {"Escape": "\ue00c", "Enter": "\ue007", "Tab": "\ue004", "ArrowRight": "\ue014", "ArrowLeft": "\ue012"}
+KEYS = {
+    "Escape": "\ue00c", "Enter": "\ue007", "Tab": "\ue004", "ArrowRight": "\ue014", "ArrowLeft": "\ue012",
+    "PageUp": "\ue00e", "PageDown": "\ue00f", "End": "\ue010", "Home": "\ue011",
+}  # fmt: skip
 
 
 class Firefox:

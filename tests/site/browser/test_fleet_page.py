@@ -41,7 +41,7 @@ def test_names_are_found_without_a_server(tab: Tab, fleet: Path) -> None:
     tab.goto((fleet / "index.html").as_uri())
     tab.click("input[name=q]")
     tab.press("り", "7", "Enter")
-    until(tab, "document.getElementById('status')?.textContent === '1 件'")
+    until(tab, "document.getElementById('status')?.textContent === '1\u00a0件'")
     assert tab.evaluate("document.querySelector('#found a').textContent") == "潮だまり7"
     tab.click("#found a")
     until(tab, "document.title === 'the site'")

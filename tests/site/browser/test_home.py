@@ -24,8 +24,12 @@ def test_it_shows_the_entries_of_this_day_with_picture_and_beginning(
     page = context.new_page()
     page.clock.set_fixed_time("2030-04-03T09:00:00")
     page.goto((site / "index.html").as_uri())
+    summary = page.locator("#today summary")
+    summary.wait_for()
+    assert summary.inner_text() == "この日の記事 1"
     card = page.locator("#today li")
-    card.wait_for()
+    assert card.is_hidden()
+    summary.click()
     assert card.locator("strong").inner_text() == "かもめ書房で働きはじめました"
     assert card.locator("time").inner_text() == "2017年4月3日（月）"
     assert "駅前の小さな本屋さん" in card.locator(".excerpt").inner_text()

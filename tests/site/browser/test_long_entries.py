@@ -127,10 +127,12 @@ def test_wide_content_scrolls_separately_and_by_keyboard(tab: Tab, entry: Path) 
     until(tab, "document.querySelector('.code')")
     assert tab.evaluate("document.documentElement.scrollWidth === document.documentElement.clientWidth")
     wide = (
-        "[...document.querySelectorAll('.body :is(pre, table)')].filter((each) => each.scrollWidth > each.clientWidth)"
+        "[...document.querySelectorAll('.body :is(pre, .wide)')].filter((each) => each.scrollWidth > each.clientWidth)"
     )
     assert tab.evaluate(f"{wide}.length") >= 3
     assert tab.evaluate(f"{wide}.every((each) => each.tabIndex === 0)")
+    named = "document.querySelector('.body .wide').getAttribute('role') === 'region'"
+    until(tab, f"{named} && document.querySelector('.body .wide').ariaLabel === '横にスクロールできる表'")
 
 
 @pytest.mark.parametrize("width", [375, 1280])

@@ -50,7 +50,9 @@ def test_lists_are_those_of_the_version(tab: Tab, trap: Trap, past: Built) -> No
     at(tab, past, "categories.html?v=1")
     assert tab.evaluate("[...document.querySelectorAll('.tiles strong')].map((each) => each.textContent)") == ["海辺"]
     at(tab, past, "gallery.html?v=2")
-    assert tab.evaluate("[...document.querySelectorAll('.gallery h3 a')].map((e) => e.textContent)") == ["新しい題2"]
+    assert tab.evaluate("[...document.querySelectorAll('.gallery figcaption a')].map((e) => e.textContent)") == [
+        "新しい題2"
+    ]
     assert told(tab, past.root, trap) == []
 
 

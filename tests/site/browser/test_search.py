@@ -295,7 +295,7 @@ class TestOpenedPage:
         built = of_records(tmp_path / "a", {Kind.ENTRIES: {"1": body}})
         build(built)
         tab.goto((built.layout.latest / "site" / "entry" / "1.html").as_uri() + "?q=の")
-        until(tab, "document.querySelector('.found span')?.textContent === '1 / 20000'")
+        until(tab, "document.querySelector('.found span')?.textContent === '1 / 20,000'")
 
     def test_a_page_without_the_words_is_unchanged(self, tab: Tab, site: Path) -> None:
         tab.goto((site / "entry" / "9.html").as_uri() + "?q=ないことば")

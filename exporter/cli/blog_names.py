@@ -1,0 +1,171 @@
+"""The names of a blog on a command line: an address, a blog ID, a name in the settings file, or a folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from exporter.errors import BlogExporterError, NoArchive, UsageError
+from exporter.message import listed, message
+from exporter.settings import ConfigFile, read_config
+
+_SCHEME: Final = re.compile(r"(?:h?ttps?:|feed:)?//+", re.IGNORECASE)
+_AROUND: Final = "\"'`<>()[]「」『』《》〈〉【】,;"
+_INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
+_LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_MAX_HOST_CHARACTERS: Final = 253
+_PATH_MARKS: Final = "/%!$&'()*+,;=:@~-._"
+
+
+def address_in(text: str) -> str | None:
+    """Return a pasted address as an URL in ASCII without a query; ``None`` if the text has no scheme.
+
+    It may have full-width letters, spaces and brackets around it, or a scheme without its ``h``.
+
+    Raises:
+        UsageError: the address has a user name or password, or no host.
+    """
+    plain = _plain(text)
+    scheme = _SCHEME.match(plain)
+    if scheme is None:
+        return None
+    host, _, path = re.split(r"[?#]", plain[scheme.end() :], maxsplit=1)[0].replace("\\", "/").partition("/")
+    name, colon, port = host.rpartition(":") if re.search(r":[0-9]{1,5}$", host) else (host, "", "")
+    try:
+        ascii_name = name.strip(".").lower().encode("idna").decode("ascii")
+    except UnicodeError:
+        ascii_name = ""
+    if "@" in host or not re.fullmatch(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]", ascii_name):
+        raise UsageError(reason_for_address(text))
+    protocol = "http" if re.match(r"h?ttp:", scheme[0], re.IGNORECASE) else "https"
+    return f"{protocol}://{ascii_name}{colon}{port}/{quote(path, safe=_PATH_MARKS)}"
+
+
+def _plain(text: str) -> str:
+    """Return a pasted text without invisible characters, full-width letters, and marks around it."""
+    plain = unicodedata.normalize("NFKC", text).replace("。", ".")
+    return "".join(char for char in plain if unicodedata.category(char) not in _INVISIBLE).strip(_AROUND)
+
+
+def blog_id_in(text: str) -> str:
+    """Return the host in a pasted address in lower case ASCII, for the service's API.
+
+    The address may have full-width letters, spaces, brackets around it, a path, or a scheme without its ``h``. A
+    Japanese host becomes its punycode (RFC 3490).
+
+    Raises:
+        ValueError: the text contains no host, or a password.
+    """
+    plain = _plain(text)
+    host = re.split(r"[/?#\\]", _SCHEME.sub("", plain, count=1) if _SCHEME.match(plain) else plain, maxsplit=1)[0]
+    if "@" in host:
+        raise ValueError(message("an address without a name and a password before @ is expected"))
+    name = host.partition(":")[0].strip(".").lower()
+    try:
+        ascii_name = name.encode("idna").decode("ascii")
+    except UnicodeError:
+        ascii_name = ""
+    labels = ascii_name.split(".")
+    if (
+        len(labels) < 2
+        or len(ascii_name) > _MAX_HOST_CHARACTERS
+        or not all(map(_LABEL.fullmatch, labels))
+        or labels[-1].isdigit()
+    ):
+        raise ValueError(message("the address of a blog is expected, such as https://name.blog.example.jp/"))
+    return ascii_name
+
+
+def has_scheme(text: str) -> bool:
+    """Return whether a text begins as the address of a page does."""
+    return _SCHEME.match(text) is not None
+
+
+def reason_for_address(text: str) -> str:
+    """Return the error for an address, with the blog ID in it."""
+    try:
+        blog_id = blog_id_in(text)
+    except ValueError:
+        hidden = re.sub(r"[^/]*@", "***@", text)
+        return message("{text} is not a blog ID such as NAME.blog.example.jp.", text=repr(hidden))
+    return message("{text} is an address: name the blog by its ID, {blog_id}.", text=repr(text), blog_id=blog_id)
+
+
+def archive_named(words: str, config: Path | None = None) -> Path:
+    """Return the folder of the archive that the user named, which may not be one.
+
+    In this order: a name in the settings file, a folder with an archive, then the address or ID of a blog with an
+    archive in this folder, in the settings file, or among those that this user's backups wrote. All other words are
+    a path.
+
+    Args:
+        words: the user's words.
+        config: the settings file named on the command line.
+
+    Raises:
+        UsageError: several archives hold the blog.
+        NoArchive: no archive of the address is known, or the words name nothing but resemble a known name.
+    """
+    blogs = ConfigFile().blogs
+    with suppress(BlogExporterError):  # reading an archive needs no settings
+        blogs = read_config(config).blogs
+    if words in blogs:
+        return blogs[words].archive
+    path = Path(words)
+    if "\0" in words or os.path.lexists(words):
+        return path
+    from exporter.archive.settings_file import known_archives
+
+    known: list[Path] = []
+    with suppress(BlogExporterError):
+        known = known_archives()
+    try:
+        blog_id = blog_id_in(words)
+    except ValueError:
+        blog_id = None
+    if blog_id is not None:
+        found = _archives_of(blog_id, [Path(blog_id), *(table.archive for table in blogs.values()), *known])
+        if len(found) > 1:
+            raise UsageError(
+                "{words} is in several archives: {folders}. Name the folder.",
+                words=words,
+                folders=listed(map(str, found)),
+            )
+        if found:
+            return found[0]
+        if has_scheme(words):
+            raise NoArchive("No archive of {blog_id} is known here. Name its folder.", blog_id=blog_id)
+    nearest = _nearest(words, {**{each.name: str(each) for each in known}, **{name: name for name in blogs}})
+    if nearest is not None:
+        raise NoArchive("{words} is not an archive. Did you mean {name}?", words=words, name=nearest)
+    return path
+
+
+def _archives_of(blog_id: str, folders: list[Path]) -> list[Path]:
+    """Return the folders with an archive of the blog, each once."""
+    from exporter.archive.layout import Layout
+    from exporter.archive.reader import read_info
+
+    found: dict[Path, Path] = {}
+    for each in folders:
+        with suppress(BlogExporterError, OSError):
+            if read_info(Layout(each)).blog_id == blog_id:
+                found.setdefault(each.resolve(), each)
+    return list(found.values())
+
+
+def nearest_name(words: str, config: Path | None) -> str | None:
+    """Return the blog in the settings file whose name the user probably meant; ``None`` if none is similar."""
+    return _nearest(words, {name: name for name in read_config(config).blogs})
+
+
+def _nearest(words: str, names: dict[str, str]) -> str | None:
+    from difflib import get_close_matches
+
+    near = get_close_matches(words.casefold(), [name.casefold() for name in names], 1)
+    return next((meant for name, meant in names.items() if near and name.casefold() == near[0]), None)

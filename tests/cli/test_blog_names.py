@@ -1,0 +1,110 @@
+"""Every command accepts the name of a blog, its address, its ID and its folder; a typo gets a suggestion."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from exporter.archive.settings_file import note_archive
+from exporter.cli.blog_names import archive_named
+from exporter.errors import NoArchive, UsageError
+from tests.cli.conftest import Program
+
+_WORDS = {
+    "status": ("{}",),
+    "log": ("{}",),
+    "diff": ("{}",),
+    "show": ("{}", "user"),
+    "files": ("{}",),
+    "inspect": ("{}",),
+    "search": ("{}", "海"),
+    "verify": ("{}",),
+    "rebuild": ("{}", "--no-site", "--no-markdown"),
+    "prune": ("{}", "--keep-last", "9", "--dry-run"),
+    "site": ("{}",),
+    "export": ("jsonl", "{}", "OUT"),
+    "compare": ("{}", "OUT-OF-A-FOLDER"),
+    "sync": ("{}", "OUT"),
+}
+
+
+@pytest.fixture
+def blog_id(archive: Path) -> str:
+    return str(json.loads((archive / "archive.json").read_bytes())["blog_id"])
+
+
+@pytest.fixture
+def named(archive: Path, blog_id: str, tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Name the archive sakura in the user's settings file, and work in an empty folder."""
+    assert program is not None
+    folder = tmp_path / "config" / "blog-exporter"
+    folder.mkdir(parents=True)
+    (folder / "blog-exporter.toml").write_text(f'[blogs.sakura]\nblog_id = "{blog_id}"\narchive = "{archive}"\n')
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    return archive
+
+
+@pytest.mark.parametrize("command", _WORDS)
+@pytest.mark.parametrize("kind", ["name", "address", "blog ID"])
+def test_each_command_finds_the_archive(
+    program: Program, named: Path, blog_id: str, tmp_path: Path, command: str, kind: str
+) -> None:
+    words = {"name": "sakura", "address": f"https://{blog_id}/Entry/1/", "blog ID": blog_id}[kind]
+
+    def run(place: object, out: Path) -> tuple[int, str]:
+        arguments = [str(place) if word == "{}" else word.replace("OUT", str(out)) for word in _WORDS[command]]
+        done = program(command, *arguments)
+        return done.code, done.err.replace(str(place), "").replace(str(out), "")
+
+    assert run(words, tmp_path / "first") == run(named, tmp_path / "second")
+
+
+@pytest.mark.parametrize("command", ["status", "verify", "log", "prune", "compare", "backup", "schedule", "login"])
+def test_a_typo_gets_a_suggestion(program: Program, named: Path, command: str) -> None:
+    assert named.is_dir()
+    words = {"prune": ["--keep-last", "1"], "compare": ["x"]}.get(command, [])
+    first = ["schedule", "print", "cron"] if command == "schedule" else [command]
+    done = program(*first, "sakra", *words)
+    assert done.code in {2, 10}
+    assert "Did you mean sakura?" in done.err
+
+
+def test_a_folder_with_an_archive_is_found_before_an_address(named: Path, blog_id: str, tmp_path: Path) -> None:
+    shutil.copytree(named, tmp_path / "empty" / blog_id)
+    assert archive_named(blog_id) == Path(blog_id)
+
+
+def test_an_address_of_two_archives_is_not_guessed(named: Path, blog_id: str, tmp_path: Path) -> None:
+    shutil.copytree(named, tmp_path / "other")
+    note_archive(tmp_path / "other")
+    with pytest.raises(UsageError, match="several archives"):
+        archive_named(f"https://{blog_id}/")
+
+
+def test_an_unknown_address_asks_for_the_folder(named: Path) -> None:
+    assert named.is_dir()
+    with pytest.raises(NoArchive, match=r"No archive of other\.blog\.example is known"):
+        archive_named("https://other.blog.example/")
+
+
+def test_a_known_archive_that_is_missing_or_damaged_is_no_obstacle(named: Path, blog_id: str, tmp_path: Path) -> None:
+    note_archive(tmp_path / "unplugged")
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "archive.json").write_text("{")
+    note_archive(tmp_path / "damaged")
+    assert archive_named(blog_id) == named
+
+
+@pytest.mark.parametrize("words", ["", "\0", "a" * 5000, "../..", "～", "x/y.z", "C:\\blog", "..", "-"])
+def test_odd_words_remain_a_path(named: Path, words: str) -> None:
+    assert named.is_dir()
+    assert archive_named(words) == Path(words)
+
+
+def test_settings_that_cannot_be_read_do_not_matter(program: Program, named: Path, tmp_path: Path) -> None:
+    (tmp_path / "config" / "blog-exporter" / "blog-exporter.toml").write_text("[[[")
+    assert program("verify", named).code == 0
