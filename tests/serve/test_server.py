@@ -317,13 +317,17 @@ class TestSearch:
         nothing = "見つかりませんでした"
         assert nothing in demo.get("latest/site/search.html?q=zzzz").text
         similar = demo.get(f"latest/site/search.html?q={quote('ぱん')}").text
-        assert (nothing in similar, "似た表記も 10 件" in similar, similar.count("<li data-item>")) == (False, True, 10)
+        assert (nothing in similar, "似た表記も 10\u00a0件" in similar, similar.count("<li data-item>")) == (
+            False,
+            True,
+            10,
+        )
         narrowed = demo.get(f"latest/site/search.html?q={quote('海')}&year=1999").text
-        assert (nothing in narrowed, "0 件" in narrowed) == (False, True)
+        assert (nothing in narrowed, "0\u00a0件" in narrowed) == (False, True)
 
     def test_a_lone_quotation_mark_is_searched(self, demo: Served) -> None:
         page = demo.get("latest/site/search.html?q=%22").text
-        assert "4 件" in page
+        assert "4\u00a0件" in page
         assert page.count("<mark>&#34;</mark>") > 4
 
     def test_facets_narrow_by_address(self, demo: Served) -> None:
