@@ -55,7 +55,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
 def _chunks(posts: Posts, media: Media, linked: dict[str, None]) -> Iterator[bytes | Inline]:
     title = visible_xml(collapse(posts.options.title) or posts.blog_id).text
-    count = t("Entries: {n}", n=f"{len(posts):,}")
+    count = t("Entries: {n}", n=len(posts))
     head = f'<header class="title home">\n<h1>{escape(title)}</h1>\n<p class="faint">{count}</p>\n</header>\n'
     yield f"{page_start(title, title)}{head}<nav>\n".encode()
     for year, found in groupby(posts.by_date(), _year_of):

@@ -67,3 +67,22 @@ def page_end(language: str = "ja") -> str:
 </body>
 </html>
 """
+
+
+def message_page(title: str, text: str, language: str, link: tuple[str, str] | None = None) -> str:
+    """Return a page with nothing but a message.
+
+    Args:
+        title: the message in one line, any text.
+        text: what else is said, any text; may be empty.
+        language: of the page.
+        link: an address and its name, below the message.
+    """
+    parts = [
+        page_start(title, "blog-exporter", language),
+        f'<header class="title"><h1>{escape(title)}</h1></header>\n',
+        f"<p>{escape(text)}</p>\n" if text else "",
+        f'<p><a href="{escape(link[0])}">{escape(link[1])}</a></p>\n' if link is not None else "",
+        "</main>\n</body>\n</html>\n",
+    ]
+    return "".join(parts)

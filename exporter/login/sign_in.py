@@ -10,12 +10,12 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 from typing import Final, Protocol, Self
 from urllib.parse import urlsplit
 
 from exporter.clock import Clock, SystemClock
 from exporter.errors import NotAuthorised, ServiceError, UsageError, WrongSignInAnswer
+from exporter.html.pages import message_page
 from exporter.http.credentials import Credentials
 from exporter.http.engine import Engine
 from exporter.login.protocol import OAuthAddresses, SignInAttempt, ask_for_tokens, revoke, revoke_request
@@ -29,11 +29,6 @@ _HOST: Final = "127.0.0.1"
 _NAMES: Final = (_HOST, "localhost")
 _MAX_HEAD_BYTES: Final = 16384
 _HEAD_SECONDS: Final = 10.0
-_PAGE: Final = (
-    '<!DOCTYPE html><html lang="{lang}"><meta charset="utf-8"><title>blog-exporter</title>'
-    '<body style="font:1.1rem/1.6 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem">'
-    '<h1 style="font-size:1.3rem">{title}</h1><p>{text}</p></body></html>'
-)
 _HEADERS: Final = (
     "Content-Type: text/html; charset=utf-8\r\nCache-Control: no-store\r\nReferrer-Policy: no-referrer\r\n"
     "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'\r\n"
@@ -312,8 +307,7 @@ class Receiver:
             async with asyncio.timeout(_HEAD_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
             status, title, text = self._answered(head.decode("latin-1"))
-            words = {"title": escape(translated(title)), "text": escape(translated(text)), "lang": current_language()}
-            page = _PAGE.format(**words).encode()
+            page = message_page(translated(title), translated(text), current_language()).encode()
             writer.write(f"HTTP/1.1 {status}\r\n{_HEADERS}Content-Length: {len(page)}\r\n\r\n".encode() + page)
             await writer.drain()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):

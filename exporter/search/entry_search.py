@@ -44,7 +44,6 @@ class EntryHit:
         orphan: whether it is such a comment.
         facets: of the entry.
         moment: when it was written, in seconds since 1970; negative infinity if undated.
-        spoken: whether a word occurs in the entry's own texts.
         comments: the ids of the first comments in which a word occurs.
         gone_in: the last version that has the entry, if it is gone.
         ranks: the best rank of each word.
@@ -55,7 +54,6 @@ class EntryHit:
     orphan: bool = False
     facets: Facets = field(default_factory=Facets)
     moment: float = float("-inf")
-    spoken: bool = False
     comments: list[str] = field(default_factory=list)
     gone_in: int | None = None
     ranks: list[int] = field(default_factory=list)
@@ -71,9 +69,7 @@ class EntryHit:
         ranks = [rank for rank, _ in counts]
         self.ranks = list(map(max, self.ranks, ranks)) if self.ranks else ranks
         self.places += sum(number for _, number in counts)
-        if found.kind is Kind.ENTRIES:
-            self.spoken = True
-        elif len(self.comments) < _SHOWN_COMMENTS:
+        if found.kind is Kind.COMMENTS and len(self.comments) < _SHOWN_COMMENTS:
             self.comments.append(found.record_id)
 
 

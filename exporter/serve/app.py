@@ -42,7 +42,7 @@ from exporter.serve.listening import (
 )
 from exporter.serve.replay import ReplayServer
 from exporter.serve.search_page import search_page
-from exporter.serve.sending import sent, text_answer, with_headers
+from exporter.serve.sending import page_answer, sent, text_answer, with_headers
 from exporter.service.registry import service_of
 from exporter.site.captured import CAPTURE_PAGE
 from exporter.site.history import ArchiveHistory
@@ -60,6 +60,7 @@ _SEARCH: Final = f"/{SITE}/search.html"
 _CAPTURE: Final = f"/{SITE}/{CAPTURE_PAGE}"
 _CAPTURE_STYLE: Final = f"/{SITE}/static/{STYLE}"
 _LAST_PORT: Final = 65_535
+_FIRST_ERROR: Final = 400
 _JSON: Final = "application/json"
 _HEADERS: Final = {
     "Content-Security-Policy": f"{POLICY}; frame-ancestors 'none'",
@@ -201,7 +202,25 @@ class Server:
         except Exception as error:  # noqa: BLE001 - the next request is answered
             self.warn(message("a request failed: {name}: {error}", name=type(error).__name__, error=error))
             response = text_answer(500, message("The request failed. The server's terminal shows the reason."))
-        return response if response.prepared else with_headers(response, _HEADERS)
+        if response.prepared:
+            return response
+        if (
+            isinstance(response, web.Response)
+            and response.status >= _FIRST_ERROR
+            and self._wants_page(request, response)
+        ):
+            response = page_answer(response, self._home(request))
+        return with_headers(response, _HEADERS)
+
+    @staticmethod
+    def _wants_page(request: web.BaseRequest, response: web.Response) -> bool:
+        """Return whether a browser shows the answer, which is a text, as a page."""
+        return response.content_type == "text/plain" and "text/html" in request.headers.get(hdrs.ACCEPT, "")
+
+    def _home(self, request: web.BaseRequest) -> str:
+        """Return the address of the first page for a client that knows the secret; else nothing."""
+        known = is_own_name(request.headers.get(hdrs.HOST, ""), self.place.host) and not is_from_elsewhere(request)
+        return f"{self._prefix}{_START}" if known and below_token(request.path, self.place.token) is not None else ""
 
     async def _response(self, request: web.BaseRequest) -> web.StreamResponse:
         if not is_own_name(request.headers.get(hdrs.HOST, ""), self.place.host) or is_from_elsewhere(request):

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from markupsafe import Markup
+
 from exporter.archive.archive import Archive
+from exporter.html.pages import site_style
 from exporter.library.views import site_options
 from exporter.service.registry import service_of
 from exporter.site import NAME
@@ -96,5 +99,6 @@ def note_page(language: str, problem: str, address: str) -> str:
     values: dict[str, Any] = {
         "problem": visible(translated(problem, language))[0] if problem else "",
         "address": visible(address[:_MAX_SHOWN_CHARACTERS])[0],
+        "style": Markup(site_style()),  # noqa: S704  a file of the program
     }
     return render_alone("replay_note.html", language, values)

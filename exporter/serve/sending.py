@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from aiohttp import hdrs, web
 
+from exporter.html.pages import message_page, page_policy, site_style
+from exporter.message import message
 from exporter.serve.files import OpenFile
 from exporter.serve.listening import IDLE_SECONDS
-from exporter.translation import translated
+from exporter.text import visible
+from exporter.translation import current_language, translated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +24,21 @@ _PIECE_BYTES: Final = 1 << 18
 def text_answer(status: int, text: str, **headers: str) -> web.Response:
     """Return a message as an answer."""
     return web.Response(status=status, text=f"{translated(text)}\n", headers=headers)
+
+
+def page_answer(answer: web.Response, home: str) -> web.Response:
+    """Return the message of an answer as a page in the site's design; ``home`` is the address of the first page.
+
+    An empty ``home`` gives no link.
+    """
+    language = current_language()
+    link = (home, translated(message("Home"))) if home else None
+    page = message_page(visible((answer.text or "").strip())[0], "", language, link)
+    policy = f"{page_policy(site_style())}; frame-ancestors 'none'"
+    headers = {"Content-Security-Policy": policy}
+    if hdrs.ALLOW in answer.headers:
+        headers[hdrs.ALLOW] = answer.headers[hdrs.ALLOW]
+    return web.Response(status=answer.status, text=page, content_type="text/html", charset="utf-8", headers=headers)
 
 
 def with_headers(response: web.StreamResponse, headers: Mapping[str, str]) -> web.StreamResponse:

@@ -13,7 +13,7 @@ HOME = str(Path(__file__).parent.parent.parent / "sample_output" / "latest" / "m
 """Pages of another blog."""
 READERS: tuple[tuple[str, ...], ...] = (
     ("status",), ("log",), ("diff",), ("show", "entry", "1"), ("show", "asset", "{picture}", "--json"),
-    ("show", "entry", "1", "--markdown"), ("search", "海"), ("search", "海", "--regex"), ("files",), ("files", "--json"),
+    ("show", "entry", "1", "--markdown"), ("show", "entry", "1", "--html"), ("search", "海"), ("search", "海", "--regex"), ("files",), ("files", "--json"),
     ("inspect",), ("verify",), ("verify", "--quick"), ("prune", "--keep-last", "1", "--dry-run"),
     ("compare", HOME, *PUBLIC), ("check", "--base-url", "http://127.0.0.1:9"),
     ("schedule", "print", "cron", "--base-url", "http://127.0.0.1:9"),
@@ -22,6 +22,7 @@ COPIES: tuple[tuple[str, ...], ...] = (
     ("site", "{out}"),
     ("site", "{out}", "--public-only", *PUBLIC),
     *(("export", form, "{out}", *(() if FORMATS[form].whole else PUBLIC)) for form in FORMATS),
+    ("diff", "--html", "{out}.html"),
     ("sync", "{out}"),
     ("move", "wordpress", "--map", "{out}.jsonl", "--allow-private-network", *PUBLIC),
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
+import hashlib
 import os
 import re
 import shutil
@@ -129,6 +131,32 @@ class TestWhoIsAnswered:
             assert running.get("/").headers["Location"] == "/latest/site/index.html"
             assert running.get("/api").status == 200
             assert running.get("/api", Host="evil.example").status == 403
+
+
+class TestMessages:
+    def test_a_browser_gets_a_page_in_the_site_s_design(self, demo: Served, made: Path) -> None:
+        answer = demo.get("latest/site/none.html", Accept="text/html,*/*")
+        assert (answer.status, answer.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+        style = answer.text.partition("<style>")[2].partition("</style>")[0]
+        assert style == (made / "latest" / "site" / "static" / "site.css").read_text("utf-8")
+        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        assert f"style-src 'sha256-{digest}'" in answer.headers["Content-Security-Policy"]
+        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+        assert "<h1>Not found.</h1>" in answer.text
+        assert 'href="/secret/latest/site/index.html"' in answer.text
+        assert demo.get("latest/site/none.html").text == "Not found.\n"
+
+    def test_a_page_without_the_secret_tells_nothing_about_the_blog(self, demo: Served) -> None:
+        for path, host in (("/", "localhost"), ("/api", "localhost"), ("/secret/api", "evil.example")):
+            page = demo.get(path, Accept="text/html", Host=host).text
+            assert "<h1>" in page
+            assert "<a " not in page
+            assert "secret/" not in page
+
+    def test_a_page_keeps_the_headers_of_its_answer(self, demo: Served) -> None:
+        answer = demo.get("api", "POST", Accept="text/html")
+        assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD")
+        assert "Only reading is allowed." in answer.text
 
 
 class TestWhatIsNotServed:
@@ -289,13 +317,17 @@ class TestSearch:
         nothing = "見つかりませんでした"
         assert nothing in demo.get("latest/site/search.html?q=zzzz").text
         similar = demo.get(f"latest/site/search.html?q={quote('ぱん')}").text
-        assert (nothing in similar, "似た表記も 10 件" in similar, similar.count("<li data-item>")) == (False, True, 10)
+        assert (nothing in similar, "似た表記も 10\u00a0件" in similar, similar.count("<li data-item>")) == (
+            False,
+            True,
+            10,
+        )
         narrowed = demo.get(f"latest/site/search.html?q={quote('海')}&year=1999").text
-        assert (nothing in narrowed, "0 件" in narrowed) == (False, True)
+        assert (nothing in narrowed, "0\u00a0件" in narrowed) == (False, True)
 
     def test_a_lone_quotation_mark_is_searched(self, demo: Served) -> None:
         page = demo.get("latest/site/search.html?q=%22").text
-        assert "4 件" in page
+        assert "4\u00a0件" in page
         assert page.count("<mark>&#34;</mark>") > 4
 
     def test_facets_narrow_by_address(self, demo: Served) -> None:
