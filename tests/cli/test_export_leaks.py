@@ -12,8 +12,10 @@ import io
 import json
 import re
 import sqlite3
+import subprocess
 import sys
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -292,6 +294,12 @@ def unpacked(data: bytes) -> bytes:
     if data.startswith(b"PAR1"):
         table = read_parquet(io.BytesIO(data)).read_all()
         parts.append(repr([table.column(name).to_pylist() for name in table.column_names]).encode())
+    if data.startswith(b"%PDF"):
+        text = subprocess.run(["pdftotext", "-raw", "-", "-"], input=data, check=True, capture_output=True).stdout
+        parts += [b"".join(text.split())]
+        for stream in re.findall(rb"stream\r?\n(.*?)endstream", data, re.DOTALL):
+            with contextlib.suppress(zlib.error):
+                parts.append(zlib.decompress(stream))
     if data.startswith(b"PK"):
         with zipfile.ZipFile(io.BytesIO(data)) as packed:
             parts += [name.encode() + b"\n" + unpacked(packed.read(name)) for name in packed.namelist()]

@@ -56,6 +56,11 @@ def test_a_book(tmp_path: Path) -> None:
     fonts = [line.split() for line in run("pdffonts", made).splitlines()[2:]]
     assert fonts
     assert all("yes yes" in " ".join(line) for line in fonts)
+    # The sixth line would begin with a full stop, so the fifth has a letter less, and ends at the margin too.
+    lines = [(right, len(line)) for _, _, right, _, line in _words(made) if set(line) <= set("海のそばの町で暮らす。")]
+    assert {34, 35} <= {length for _, length in lines}
+    ends = [right for right, length in lines if length > 30]
+    assert max(ends) - min(ends) < 0.5
     facts = dict(line.split(":", 1) for line in run("pdfinfo", made).splitlines())
     assert "419.528 x 595.276" in facts["Page size"]
     assert "CreationDate" not in facts
