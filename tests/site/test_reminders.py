@@ -1,4 +1,4 @@
-"""The calendar of the site: valid, the same at every build, and without a word about entries that are not public."""
+"""The site's calendar is valid, the same at every build, and names only public entries."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def dated(number: int, day: date, **other: Any) -> bytes:
 
 
 def _events(data: bytes) -> list[Any]:
-    """Return the events after checks of the rules for lines (RFC 5545, section 3.1)."""
+    """Check the lines (RFC 5545, section 3.1), and return the events."""
     assert data.endswith(b"END:VCALENDAR\r\n")
     lines = data.split(b"\r\n")
     assert all(len(line) <= 75 and line.decode() and b"\n" not in line and b"\r" not in line for line in lines[:-1])

@@ -60,7 +60,7 @@ def reminder_files(site: Site) -> Iterator[ViewFile]:
 
 
 def _event(site: Site, day: str, posts: Sequence[PostSummary]) -> list[str]:
-    """Return the lines of a yearly event for a day (``MMDD``), or none without a public entry."""
+    """Return a day's yearly event (``MMDD``) as lines, or none without a public entry."""
     first = newest = None
     listed: list[_Written] = []
     total = 0
