@@ -12,7 +12,7 @@ def chosen_picture(posts: Posts, media: Media) -> PostPicture | None:
     """Return the picture that ``--cover`` names: by its address, or by the id of an entry that shows it first.
 
     Raises:
-        NoSuchRecord: the export has no such entry or picture. A picture that only other entries show is none of its.
+        NoSuchRecord: the export has no such entry or picture. A picture that only other entries show is not in it.
         UsageError: it is a kind of picture that not every reader shows.
     """
     wanted = posts.options.cover

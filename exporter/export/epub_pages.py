@@ -16,7 +16,7 @@ CHARACTERS_PER_PAGE: Final = 1_000
 
 _PIECE: Final = re.compile(r"<[^>]*>|[^<]+")
 _BEGINNINGS: Final = ("<p>", "<br />")
-"""Tags after which a page may begin. They occur only where text is allowed too."""
+"""Tags after which a page may begin. Text is allowed at all their places."""
 _NO_TEXT: Final = ("<rt>", "<pre>", "<sup>")
 _OPENING: Final = "<section "
 

@@ -51,7 +51,7 @@ class _Measures(NamedTuple):
 
 
 def _measures(paper: Paper, *, vertical: bool) -> _Measures:
-    """Return the sizes of a page: what the lines leave free is the outer margin and the bottom margin."""
+    """Return the sizes of a page: the outer margin and the bottom margin take the rest."""
     width, height, letter, pitch, characters, lines, inner, top = (_VERTICAL if vertical else _HORIZONTAL)[paper]
     along, across = letter * characters, pitch * lines
     wide, high = (across, along) if vertical else (along, across)

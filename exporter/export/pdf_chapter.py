@@ -1,4 +1,4 @@
-"""The chapter of an e-book as a part of a page to print: ids of its own, notes, readings, cards. Pure.
+"""An e-book's chapter as a part of a page to print: unique ids, notes, readings, cards. Pure.
 
 The input is XHTML that :mod:`exporter.export.epub_xhtml` wrote, in which every ``<`` and ``>`` of a text or an
 attribute is escaped. So patterns find its tags.
@@ -23,7 +23,7 @@ _MAX_SPAN: Final = 100
 _PICTURE_PAGES: Final = 0.4
 _CHARACTERS_PER_PAGE: Final = 760
 _ENTRY_PAGES: Final = 0.2
-"""What the title of an entry and the space around it take."""
+"""The room for an entry's title and the space around it."""
 
 _TAG: Final = re.compile(r"<[^>]*>")
 _ID: Final = re.compile(r' id="([^"]*)"')
@@ -70,7 +70,7 @@ class PrintLinks(BookLinks):
 
 
 def is_simple(chapter: str) -> bool:
-    """Return whether the layout of a chapter is quick enough: few tags, no deep tables, no wide cells."""
+    """Return whether a chapter's layout is quick enough: few tags, no deep tables, no wide cells."""
     depth = deepest = tags = 0
     for found in _TAG.finditer(chapter):
         tags += 1
@@ -136,7 +136,7 @@ def _ruby(found: re.Match[str]) -> str:
 
 
 def _card(found: re.Match[str]) -> str:
-    """Write the address of a player below its title, since paper cannot be clicked."""
+    """Write a player's address below its title, since paper cannot be clicked."""
     address = "" if unescape(found[3]) == unescape(found[2]) else f'<br /><span class="address">{found[2]}</span>'
     return f"{found[1]}{found[3]}</a>{address}</div>"
 

@@ -1,4 +1,4 @@
-"""The fonts of a book: which characters they lack, and whether their licences let a PDF contain them.
+"""A book's fonts: the characters that they lack, and whether their licences let a PDF contain them.
 
 A proof is set first: a page with each character of the book once. It is laid out with the book's own styles, so the
 same fonts are found for the characters.
@@ -28,7 +28,7 @@ _BITMAPS_ONLY: Final = 0x0200
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a proof shows.
+    """The result of a proof.
 
     Attributes:
         failure: ``fonts`` or ``licence``; empty if the book can be set.
@@ -46,7 +46,7 @@ def proof(html: str, laid_out: Callable[[str], Any]) -> Proof:
 
     Args:
         html: the whole book.
-        laid_out: lays out a page with the styles of the book, and returns WeasyPrint's document.
+        laid_out: lays out a page with the book's styles, and returns WeasyPrint's document.
     """
     characters = "".join(sorted({each for each in unescape(_TAG.sub("", html)) if each.isprintable()}))
     shown = escape(characters)
@@ -63,7 +63,7 @@ def proof(html: str, laid_out: Callable[[str], Any]) -> Proof:
 
 
 def may_embed(rights: int) -> bool:
-    """Return whether a PDF may contain a subset of a font, by the field ``fsType`` of its table ``OS/2``."""
+    """Return whether a PDF may contain a font's subset, by ``fsType`` in its table ``OS/2``."""
     return rights & _EMBEDDING != _RESTRICTED and not rights & (_NOT_AS_SUBSET | _BITMAPS_ONLY)
 
 

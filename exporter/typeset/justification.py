@@ -11,7 +11,7 @@ from typing import Any, Final
 
 _JAPANESE: Final = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uff60]")
 _MAX_STRETCH: Final = 0.12
-"""The most room added after a character, in sizes of the letter. A line that needs more stays as it is."""
+"""The most room added after a character, in sizes of the letter. A line that needs more is unchanged."""
 
 
 def justify_japanese() -> None:
@@ -35,7 +35,7 @@ def justify_japanese() -> None:
 
 
 def _spread(context: Any, line: Any, room: float) -> None:
-    """Add room after each character of a line, and move what follows."""
+    """Add room after each character in a line."""
     _move(context, line, room, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""The pictures of a book, at the size in which they are printed.
+"""A book's pictures in their printed size.
 
 Every picture is decoded and written anew, one at a time: as a JPEG, or as a PNG if it has few colours or transparent
 parts. One that cannot be decoded, or that is larger than any photograph, becomes an empty frame.
@@ -15,7 +15,7 @@ _LONG_SIDE: Final = 1_400
 _MAX_PIXELS: Final = 120_000_000
 _QUALITY: Final = 88
 _SMALL: Final = 90
-"""The short side in pixels from which a picture stands alone between lines."""
+"""The short side in pixels from which a picture is alone between lines."""
 _DRAWN: Final = frozenset({"1", "L", "LA", "P", "PA", "RGBA"})
 
 

@@ -1,7 +1,7 @@
 """The child's side of typesetting: WeasyPrint lays out a book and writes it as a PDF.
 
-WeasyPrint is an extra and loads native libraries, so it is imported only here and only in the child process. It gets
-no address but those of the book's own pictures: nothing is fetched, whatever a page asks for.
+WeasyPrint is an extra and loads native libraries, so it is imported only here and only in the child process. Its
+fetcher serves only the book's own pictures and refuses every other address.
 
 The body is laid out first. The page of each entry is then known, so that the contents can be laid out with it. Both
 become one file.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Answer = tuple[str, str, dict[str, int]]
-"""A failure and its detail, both empty if there is none; the number of characters without a glyph, by article."""
+"""A failure and its detail, both empty after success; the number of characters without a glyph, by article."""
 
 _PICTURE: Final = re.compile(r"file:///book/media/([0-9A-Za-z._-]+)")
 _SHOWN: Final = re.compile(r'<img src="media/([0-9A-Za-z._-]+)"')

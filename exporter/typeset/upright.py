@@ -23,9 +23,9 @@ GROUPS: Final = "Groups"
 _FREE: Final = ("OPEN FONT LICENSE", "SCRIPTS.SIL.ORG/OFL", "OPENFONTLICENSE.ORG", "APACHE LICENSE", "IPA FONT LICENSE")
 _LICENCE_NAMES: Final = (13, 14)
 _TOP: Final = 0.86
-"""The top of the room of a number above its baseline, so that digits are in the middle of it."""
+"""The top of a number's room above its baseline, so that digits are in the middle."""
 _CENTRE: Final = 0.38
-"""The middle of an upright letter above the baseline, in sizes of the letter: where that of a lying letter is."""
+"""An upright letter's middle above the baseline, in sizes of the letter; a lying letter has the same middle."""
 
 
 class Turned(NamedTuple):
@@ -33,7 +33,7 @@ class Turned(NamedTuple):
 
     Attributes:
         content: the file of the font of upright letters.
-        groups: the file of the font of groups, which is used only for them.
+        groups: the file of a second font, used only for groups.
         weight: the weight that both stand for.
         characters: those that the first font has.
     """
@@ -55,7 +55,7 @@ def turned(content: bytes, index: int, characters: Collection[str], groups: Coll
         content: the file of an installed font, or of several.
         index: which font in the file.
         characters: those of the book.
-        groups: short numbers and signs that stand upright as a whole, side by side in the room of one letter.
+        groups: short numbers and signs that are upright as a whole, side by side in one letter's room.
         weight: the weight that the new fonts stand for.
 
     Raises:
@@ -86,7 +86,7 @@ def turned(content: bytes, index: int, characters: Collection[str], groups: Coll
 
 
 def _groups(font: Any, shapes: Any, groups: Iterable[str], weight: int) -> bytes:
-    """Return the font in which each group, and each of its letters alone, stands upright in the room of one letter."""
+    """Return the font in which each group, and each of its letters alone, is upright in one letter's room."""
     units, names = font["head"].unitsPerEm, font.getBestCmap()
     made = _New(GROUPS, units)
     for group in sorted({*groups, *"".join(groups)}, key=lambda each: (len(each), each)):
@@ -111,7 +111,7 @@ class _New:
         self._widths = {".notdef": (units, 0)}
 
     def add(self, text: str, outline: Any, width: int) -> None:
-        """Add a glyph for a character, or for a group of characters that are there already."""
+        """Add a glyph for a character, or for a group of characters that were added before."""
         name = "_".join(f"u{ord(each):05x}" for each in text)
         self.characters[text] = name
         self._outlines[name], self._widths[name] = outline, (width, 0)
@@ -146,7 +146,7 @@ def _is_free(font: Any) -> bool:
 
 
 def _is_upright(char: str, has_form: bool) -> bool:
-    """Return whether a character stands upright in vertical lines (about as Unicode's UAX 50 says)."""
+    """Return whether a character is upright in vertical lines (about as Unicode's UAX 50 says)."""
     width = unicodedata.east_asian_width(char)
     is_sign = width == "A" and unicodedata.category(char) in {"No", "So"}
     return has_form or width in {"W", "F"} or is_sign or "\uff65" <= char <= "\uff9f"
@@ -176,7 +176,7 @@ def _parts(lookup: Any) -> Iterator[Any]:
 
 
 def _vertical_metrics(font: Any, name: str) -> tuple[int, int]:
-    """Return how much room a glyph takes in a vertical line, and where that begins above the baseline."""
+    """Return a glyph's height in a vertical line, and its top above the baseline."""
     units = font["head"].unitsPerEm
     height, bearing = font["vmtx"][name] if "vmtx" in font else (units, 0)
     if "VORG" in font:

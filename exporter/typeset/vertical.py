@@ -1,4 +1,4 @@
-"""Pages with vertical lines: what has to lie on its side before they are turned."""
+"""Pages with vertical lines: signs, numbers and pictures lie on their side until the page is turned."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def upright_fonts(html: str, laid_out: Callable[[str], Any]) -> UprightFonts:
 
     Args:
         html: the whole book.
-        laid_out: lays out a page with the styles of the book, and returns WeasyPrint's document.
+        laid_out: lays out a page with the book's styles, and returns WeasyPrint's document.
     """
     characters = set(unescape(_TAG.sub("", html)))
     groups = set(map(unescape, _GROUP.findall(html)))
@@ -51,7 +51,7 @@ def upright_fonts(html: str, laid_out: Callable[[str], Any]) -> UprightFonts:
 def on_their_side(html: str, fonts: Sequence[Turned]) -> str:
     """Return a page in which signs without an upright font, such as emoji, are turned one by one.
 
-    The width of a picture becomes its height, since pictures are turned too.
+    A picture's width becomes its height, since it is turned.
     """
     known = fonts[0].characters if fonts else frozenset()
     return _WIDTH.sub(r'\1 style="height: \2px"', "".join(_pieces(html, known)))

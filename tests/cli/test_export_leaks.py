@@ -295,8 +295,8 @@ def unpacked(data: bytes) -> bytes:
         table = read_parquet(io.BytesIO(data)).read_all()
         parts.append(repr([table.column(name).to_pylist() for name in table.column_names]).encode())
     if data.startswith(b"%PDF"):
-        text = subprocess.run(["pdftotext", "-raw", "-", "-"], input=data, check=True, capture_output=True).stdout
-        parts += [b"".join(text.split())]
+        said = subprocess.run(["pdftotext", "-raw", "-", "-"], input=data, check=True, capture_output=True).stdout
+        parts += [b"".join(said.split())]
         for stream in re.findall(rb"stream\r?\n(.*?)endstream", data, re.DOTALL):
             with contextlib.suppress(zlib.error):
                 parts.append(zlib.decompress(stream))

@@ -12,7 +12,7 @@ import pytest
 from exporter.archive.archive import Archive
 from exporter.export.interface import Side
 from exporter.model.kinds import Kind
-from tests.importers.blogs import BLOGS, blog, shown
+from tests.importers.blogs import BLOGS, bare, blog, shown
 from tests.importers.conftest import ROOT, Tool
 from tests.importers.ledger import Count, Ledger
 
@@ -43,6 +43,40 @@ def test_epubcheck(tool: Tool, ledger: Ledger, tmp_path: Path, name: str, vertic
         )
         form = "epub, vertical" if vertical else "epub"
         ledger.enter(form, "EPUBCheck", name, moved.count(), count, report, tool.seconds)
+
+
+@both_blogs
+@pytest.mark.parametrize("vertical", [False, True], ids=["horizontal", "vertical"])
+def test_a_pdf(tool: Tool, ledger: Ledger, tmp_path: Path, name: str, vertical: bool) -> None:
+    with blog(name, tmp_path / "archive") as moved:
+        report = moved.export("pdf", tmp_path / "out", vertical=vertical)
+        book = tmp_path / "out" / "book-public.pdf"
+        assert "No syntax or stream encoding errors found" in tool("qpdf", "--check", book)
+        # A row ends with the two numbers of an object; Poppler also warns of letters with very many marks.
+        fonts = [line for line in tool("pdffonts", book).splitlines() if re.search(r" [0-9]+ +0$", line)]
+        assert fonts
+        # Before these are, from the right: Unicode, subset, embedded.
+        assert [line for line in fonts if line.split()[-5] != "yes"] == []
+        # Only the lines: running heads and page numbers are in the margins, and would part the texts.
+        margins = (
+            ("-x", "54", "-y", "0", "-W", "312", "-H", "600")
+            if vertical
+            else ("-x", "0", "-y", "62", "-W", "420", "-H", "462")
+        )
+        text = "".join(tool("pdftotext", "-raw", *margins, book, "-").split())
+        assert moved.titles_missing(text) == []
+        shown_pictures = {
+            line.split()[10] for line in tool("pdfimages", "-list", book).splitlines()[2:] if " image " in line
+        }
+        count = Count(
+            posts=len(moved.posts()),
+            comments=moved.comments_in(text),
+            categories=len({post.category for post in moved.posts() if bare(post.category) in bare(text)}),
+            pictures=len(shown_pictures),
+        )
+        ledger.enter(
+            "pdf, vertical" if vertical else "pdf", "qpdf, pdftotext", name, moved.count(), count, report, tool.seconds
+        )
 
 
 @both_blogs
