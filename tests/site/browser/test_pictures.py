@@ -320,6 +320,15 @@ def test_a_long_name_and_every_target_fit_a_phone(phone: Page, site: Path) -> No
         assert small == [], path
         current = phone.locator("nav.menu a[aria-current]")
         assert current.count() == (path != "search")
+        top = phone.locator("header.top").bounding_box()
+        assert top is not None
+        assert top["height"] < 80
+        phone.locator("header.top .opens").tap()
         menu = phone.locator("nav.menu").bounding_box()
         assert menu is not None
-        assert menu["height"] < 80
+        assert menu["x"] >= 0
+        assert menu["x"] + menu["width"] <= 375
+        assert menu["y"] + menu["height"] <= 700
+        heights = phone.locator("nav.menu a").evaluate_all("(links) => links.map((each) => each.offsetHeight)")
+        assert len(heights) > 5
+        assert min(heights) >= 24
