@@ -19,7 +19,7 @@ def site_style() -> str:
 
 @cache
 def page_policy(style: str) -> str:
-    """Return what a page in one file may load: this style and the pictures inside it."""
+    """Return the policy for a page in one file: it may only show this style and its own pictures."""
     digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
     return (
         f"default-src 'none'; style-src 'sha256-{digest}'; style-src-attr 'unsafe-inline'; img-src data:; "
@@ -28,7 +28,7 @@ def page_policy(style: str) -> str:
 
 
 def page_start(title: str, site_title: str, language: str = "ja") -> str:
-    """Return the beginning of a page up to its text, with the name of the blog at its top.
+    """Return a page's beginning, with the blog's name at the top; the caller adds the text and :func:`page_end`.
 
     Args:
         title: of the page, any text.

@@ -1,4 +1,4 @@
-"""What a reader sees of a body, paragraph by paragraph, and how it differs between two states. Pure.
+"""The differences between two states of a body as a reader sees them, paragraph by paragraph. Pure.
 
 A picture, a frame or a player is compared as one character, so that :mod:`exporter.html.diff` aligns it with the words
 around it. Cells of a row are on one line.

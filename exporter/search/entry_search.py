@@ -81,14 +81,14 @@ class EntryHits(NamedTuple):
 
 
 class _Words:
-    """The words of a query, or their similar spellings."""
+    """Counts a query's words in a record, or their similar spellings."""
 
     def __init__(self, terms: Sequence[str], *, loosely: bool) -> None:
         self._needles = [term.encode() for term in terms]
         self._patterns: list[re.Pattern[str] | None] = [similar(term) if loosely else None for term in terms]
 
     def counts(self, record: IndexedRecord, *, labelled: bool) -> list[tuple[int, int]]:
-        """Return for each word the best rank of a text that contains it, and the number of its places."""
+        """Return each word's number of places, after the best rank among the texts that contain it."""
         fields = FIELDS[record.kind]
         texts = [
             (fields[at][1], text)

@@ -49,7 +49,7 @@ _LABELS: Final = {
 }
 _POST_KINDS: Final = frozenset(PostKind)
 _LISTS: Final = {"tag": "tags", "author": "authors", "kind": "pages"}
-"""The list that the site has of the names in a facet, if the blog has any."""
+"""The site's list page for a facet; it exists if the blog has such names."""
 
 
 def search_page(path: Path, settings: Settings, api: Api, asked: Mapping[str, str]) -> tuple[bytes, int]:
@@ -150,7 +150,7 @@ class _SearchPage:
         return "?" + urlencode({**kept, "limit": min(MAX_HITS, limit + _HITS_PER_STEP)}, errors="replace")
 
     def _row(self, hit: EntryHit, terms: Sequence[str], query: str, *, loosely: bool = False) -> dict[str, Any]:
-        """Return what a list shows of an entry: its labels, and the places of the words in it and in its comments."""
+        """Return a hit for the list: the entry's labels, and excerpts with the words from it and from its comments."""
         asked = f"?{urlencode({'q': query}, errors='replace')}"
         page = ORPHANS_PAGE if hit.orphan else f"entry/{safe_name(hit.entry_id)}.html"
         raw = {} if hit.orphan else self._api.raw(Kind.ENTRIES, hit.entry_id, hit.gone_in)

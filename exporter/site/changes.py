@@ -1,4 +1,4 @@
-"""What changed in a record, as a reader sees it: words, pictures and players in their paragraphs, values in words."""
+"""The changes of records as a reader sees them: words, pictures and players in paragraphs, and values in words."""
 
 from __future__ import annotations
 
@@ -117,16 +117,16 @@ class ChangeWriter:
         return found
 
     def new_text(self, change: RecordChange, bodies: Bodies) -> list[FieldDiff] | None:
-        """Return the text of a new or removed comment; ``None`` if its raw fields are to be compared."""
+        """Return the text of a new or removed comment; ``None`` if the caller must compare its raw fields."""
         found = self.neutral(change.kind, change.fields, bodies, (change.before, change.after))
         if found is None or change.change is Change.CHANGED:
             return found
         return self._texts(change, bodies) if change.kind is Kind.COMMENTS else []
 
     def rows(self, change: RecordChange) -> list[FieldChange]:
-        """Return the fields of a record for a table: as sent, or in words if its service sends nested objects.
+        """Return a record's fields for a table: as sent, or in words if its service sends nested objects.
 
-        Of a nested record that changed, :meth:`fields` has all of them.
+        A changed nested record has none here, because :meth:`fields` returns all of them.
         """
         words = RecordWords(self._say, self._dates.minute)
         read = value_reader(self._service, words, change.kind, change.before, change.after)
@@ -179,7 +179,7 @@ class ChangeWriter:
     def neutral(
         self, kind: Kind, fields: Sequence[FieldChange], bodies: Bodies, states: tuple[Raw | None, Raw | None]
     ) -> list[FieldDiff] | None:
-        """Return the changes of a record by its neutral form; ``None`` if its raw fields are to be compared."""
+        """Return the changes of a record by its neutral form; ``None`` if the caller must compare its raw fields."""
         words = RecordWords(self._say, self._dates.minute)
         read = value_reader(self._service, words, kind, *states)
         if read is None:

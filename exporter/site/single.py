@@ -207,7 +207,7 @@ class OneFilePages:
 
 
 class _Assets:
-    """The stored files as of a version, which are read when a page first asks for one."""
+    """Finds a version's stored files; they are read when a page first asks for one."""
 
     def __init__(self, archive: Archive, version: int, base: str) -> None:
         self._archive = archive
@@ -225,7 +225,7 @@ class _Assets:
 
 
 def _pieces(field: FieldChange) -> Iterator[Piece]:
-    """Yield the values of a raw field, compared word by word."""
+    """Compare a raw field's values word by word."""
     old, new = value_text(field.before), value_text(field.after)
     if field.before is ABSENT or field.after is ABSENT:
         yield ("insert", visible(new)[0]) if field.before is ABSENT else ("delete", visible(old)[0])

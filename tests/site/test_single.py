@@ -1,4 +1,4 @@
-"""Pages in one file: the site's style, words and pictures of a change, records as sent, nothing active or loaded."""
+"""Pages in one file have the site's style, show changed words and pictures, and load and run nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages beside the site: a record, a change, a whole blog, a message and the fleet's page have its design."""
+"""The site's design on other pages: a record, a change, a whole blog, a message, and the fleet's page."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PAPERS = {"light": "rgb(251, 250, 246)", "dark": "rgb(21, 25, 27)"}
 
 @pytest.fixture(scope="module")
 def pages(demo: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One page of each kind, each by itself in a folder."""
+    """A folder with one page of each kind."""
     folder = tmp_path_factory.mktemp("beside")
     built = edited(folder / "edited")
     alone = OneFilePages(built.reader, DEFAULT_SERVICE, SiteOptions(title="潮だまり"))
