@@ -58,7 +58,7 @@ def _frame(posts: Posts) -> Frame:
         '<?xml version="1.0" encoding="utf-8"?>',
         '<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="ja">',
         f"<id>{escaped(f'tag:{posts.blog_id},1970-01-01:blog')}</id>",
-        f"<title>{escaped(posts.blog_id)}</title>",
+        f"<title>{escaped(posts.title)}</title>",
         f"<updated>{posts.newest().isoformat(timespec='seconds')}</updated>",
         f"<author><name>{escaped(posts.blog_id)}</name></author>",
     ]
@@ -111,7 +111,7 @@ def export_json(posts: Posts) -> Iterator[ExportFile]:
 def _json_chunks(posts: Posts, media: Media) -> Iterator[bytes]:
     head = {
         "version": "https://jsonfeed.org/version/1.1",
-        "title": posts.blog_id,
+        "title": posts.title,
         "home_page_url": f"https://{posts.blog_id}/",
         "language": "ja",
     }

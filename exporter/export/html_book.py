@@ -65,7 +65,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
 
 def _chunks(posts: Posts, media: Media, linked: dict[str, None]) -> Iterator[bytes | Inline]:
-    title = escape(visible_xml(collapse(posts.options.title) or posts.blog_id).text)
+    title = escape(visible_xml(posts.title).text)
     yield f"{page_head(title, _style())}<nav>\n".encode()
     for year, found in groupby(posts.by_date(), _year_of):
         yield f'<h2><a href="#y{year}">{year}年</a></h2>\n<ul class="lines">\n'.encode()

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from exporter.archive.latest_segments import Segments
     from exporter.archive.state import State
     from exporter.archive.view_index import FileNotes
-    from exporter.export.interface import RemotePage, ViewFile
+    from exporter.export.interface import RecordSource, RemotePage, ViewFile
     from exporter.site.captured import CapturedPages
 
 _OF_LATEST: Final = {FindingCode.LATEST_DAMAGED, FindingCode.LATEST_STALE, FindingCode.VIEW_DAMAGED}
@@ -322,6 +322,22 @@ def site_options(settings: Settings, root: Path) -> SiteOptions:
     )
 
 
+def titled(options: SiteOptions, records: RecordSource, service: Records) -> SiteOptions:
+    """Return the options with the title that the records state, if the owner chose none."""
+    from exporter.export.blog_title import blog_title  # noqa: PLC0415 - see above
+
+    return replace(options, title=blog_title(options.title, records, service))
+
+
+def served_options(settings: Settings, archive: Archive) -> SiteOptions:
+    """Return the options of an archive's site with the blog's title, for a page that is made alone."""
+    options = site_options(settings, archive.path)
+    if options.title:
+        return options
+    with contextlib.closing(archive.state(archive.resolve(), [Kind.USER])) as state:
+        return titled(options, state, service_of(settings, archive.info.service))
+
+
 def _options(settings: Settings, root: Path) -> dict[str, str]:
     """Return the options of views: from the settings, else those that ``latest/`` was made with.
 
@@ -381,7 +397,8 @@ def _site_view(settings: Settings, root: Path, service: Records) -> LatestView:
         history = ArchiveHistory(archive, service, state.version)
         thumbnails = Thumbnails(archive.layout, keeps=True)
         captured = captured_pages(archive, state, settings)
-        return SiteView(service, history, options, archive.layout, thumbnails, captured).files(state)
+        shown = titled(options, state, service)
+        return SiteView(service, history, shown, archive.layout, thumbnails, captured).files(state)
 
     def facts(version: int) -> str:
         from exporter.site.captured import CapturedPages  # noqa: PLC0415 - see above

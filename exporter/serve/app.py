@@ -22,7 +22,7 @@ from aiohttp import hdrs, web
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.safe_files import InnerPath
 from exporter.errors import BlogExporterError, NoSuchRecord, UsageError
-from exporter.library.views import captured_pages, site_options
+from exporter.library.views import captured_pages, site_options, titled
 from exporter.message import message, said
 from exporter.serve.api import Api, json_of
 from exporter.serve.capture_page import STYLE, capture_page, style_sheet
@@ -124,9 +124,10 @@ def _is_file(path: InnerPath) -> bool:
 def _make_site(folder: Path, settings: Settings, at: int | None, archive: Archive) -> None:
     version = archive.resolve(at)
     service = service_of(settings, archive.info.service)
-    history, options = ArchiveHistory(archive, service, version), site_options(settings, archive.path)
+    history = ArchiveHistory(archive, service, version)
     with contextlib.closing(archive.state(version)) as state:
         captured = captured_pages(archive, state, settings)
+        options = titled(site_options(settings, archive.path), state, service)
         view = SiteView(service, history, options, thumbnails=Thumbnails(archive.layout), captured=captured)
         for file in view.files(state):
             path = folder / file.path

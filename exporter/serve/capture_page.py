@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.archive import Archive
-from exporter.library.views import site_options
+from exporter.library.views import served_options
 from exporter.service.registry import service_of
 from exporter.site import NAME
 from exporter.site.captured import CAPTURE_PAGE, CapturedPages, capture_link, moment_of
@@ -39,7 +39,7 @@ def capture_page(path: Path, settings: Settings, asked: Mapping[str, str], root:
         source: the same for a policy.
     """
     archive = Archive.open(path)
-    options = site_options(settings, path)
+    options = served_options(settings, archive)
     parts = Parts(options.language, service_of(settings, archive.info.service).timezone)
     site = archive.layout.latest / NAME
     lists = {name for name in OPTIONAL_LISTS if (site / f"{name}.html").is_file()}

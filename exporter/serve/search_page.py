@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from exporter.archive.archive import Archive
 from exporter.errors import BlogExporterError, UsageError
-from exporter.library.views import site_options
+from exporter.library.views import served_options
 from exporter.message import said
 from exporter.model.kinds import Kind
 from exporter.search.query import KIND_NAMES
@@ -35,7 +35,7 @@ _HITS_PER_STEP: Final = 20
 def search_page(path: Path, settings: Settings, api: Api, asked: Mapping[str, str]) -> tuple[bytes, int]:
     """Return the page for a query to the archive at ``path``, and the HTTP status; in one thread only, like the API."""
     archive = Archive.open(path)
-    options = site_options(settings, path)
+    options = served_options(settings, archive)
     parts = Parts(options.language, service_of(settings, archive.info.service).timezone)
     site = archive.layout.latest / NAME
     renderer = PageRenderer(

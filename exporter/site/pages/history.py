@@ -205,12 +205,14 @@ def history_files(site: Site) -> Iterator[ViewFile]:
     """Yield the history pages and the page about the archive; without a history, only the latter."""
     history = site.catalogue.history
     if history is None:
-        yield site.file("about.html", "about.html", ["none"], lambda: _about(site))
+        yield site.file("about.html", "about.html", ["none", *site.entries_said], lambda: _about(site))
         return
     rows = history.rows()
     facts = fingerprint(repr([tuple(row) for row in rows]))
     found = history.completeness()
-    yield site.file("about.html", "about.html", [facts, repr(found)], lambda: _about(site, history, found))
+    yield site.file(
+        "about.html", "about.html", [facts, repr(found), *site.entries_said], lambda: _about(site, history, found)
+    )
     yield _overview(site, history, facts)
     for place, row in enumerate(rows):
         yield _version(site, history, row, rows[place - 1] if place else None, place + 1 < len(rows))
@@ -361,6 +363,7 @@ def _about(
     return {
         "title": site.t("About this copy"),
         "current": "about",
+        "said": site.entries_said,
         "versions": versions,
         "older": len(rows) - len(versions),
         "completeness": completeness,
