@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from exporter.archive import atomic
+from exporter.archive.latest import read_record
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import ArchiveReader, is_archive
@@ -181,6 +182,7 @@ OF_ONE_RUN: Final = frozenset({"wait_lock"})
 """Settings of the scheduled run only. Earlier programs stored them, and then a person's backup waited for an hour."""
 _OF_VIEWS: Final = frozenset({"entry_url", "markdown", "site", "site_lang", "site_title", "timezone"})
 _MAX_FILE_BYTES: Final = 64 * 1024
+_MAX_TITLE_CHARACTERS: Final = 500
 _MAY_HOLD_A_SECRET: Final = re.compile(r"://[^/]*@|[?#]")
 _HEAD: Final = """\
 # The options of the last backups of this blog. blog-exporter reads them when the archive's folder is all that is named.
@@ -234,6 +236,15 @@ def read_archive_settings(root: Path) -> ArchiveSettings:
     if _is_confirmed(root, data):
         return ArchiveSettings(path, found)
     return ArchiveSettings(path, _only(found, HARMLESS), _only(found, CONFIRMED))
+
+
+def kept_title(root: Path) -> str:
+    """Return the title that the owner chose in an earlier backup; empty if the archive remembers none."""
+    title: Any = None
+    with suppress(BlogExporterError):
+        title = read_archive_settings(root).values.get("site_title")
+    title = title or read_record(Layout(root)).get("options", {}).get("site_title", "")
+    return " ".join(str(title).split())[:_MAX_TITLE_CHARACTERS]
 
 
 def remember(root: Path, given: Mapping[str, Any]) -> bool:

@@ -28,6 +28,7 @@ from exporter.settings import Origin, Settings, own_config_path, read_config
 
 if TYPE_CHECKING:
     from exporter.capture.outcome import CaptureOutcome
+    from exporter.cli.questions import Questions
     from exporter.cli.signals import Signals
     from exporter.crawl.outcome import Outcome
     from exporter.http.engine import Engine
@@ -76,7 +77,12 @@ ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
     "file_url", "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts", "allow_private_network",
     "strict_assets", "capture", "home_url", "user_agent", "operator", "warc", *FLAG_SETTINGS,
 )  # fmt: skip
-@click.option("--title", "site_title", metavar="TEXT", help=message("Name of the blog on its site. [default: its id]"))
+@click.option(
+    "--title",
+    "site_title",
+    metavar="TEXT",
+    help=message("Title of the blog. [default: the one that was found, or its id]"),
+)
 @click.option("--retry-lost", is_flag=True, help=message("Request the pictures that are gone again now."))
 @click.option("--accept-doubtful", is_flag=True, help=message("Confirm stored pictures that contradict the file list."))
 @click.option("--accept-removals", is_flag=True, help=message("Record removals of a large part of the blog."))
@@ -112,6 +118,9 @@ def backup_command(
                 return 0
             for line in way_lines(source):
                 out.say(line)
+            if not dry_run and target.settings.site_title is None:
+                source = _with_title(source, out)
+                target = source.target
             outcome = _back_up_target(target, out, files=source.files, **run_options)
             if not dry_run and outcome.exit_code in SAVED:
                 _advise(source, out, remembers=not no_remember)
@@ -197,9 +206,6 @@ def _back_up_target(
         if settings.base_url is None:
             raise UsageError(target.notice)
         out.warn(target.notice)
-    attended = not out.as_json and out.verbosity >= 0 and sys.stdin.isatty() and sys.stderr.isatty()
-    if attended and not run_options["dry_run"] and settings.site and settings.site_title is None:
-        settings = _with_title(target.root, settings)
     if settings.capture and not run_options["dry_run"]:
         settings = with_contact(out, settings, click.get_current_context().params.get("config"))
     outcome = back_up(target.root, target.blog_id, settings, out, files=files, label=target.label, **run_options)
@@ -216,15 +222,28 @@ def _is_due(root: Path, unless_newer: str) -> bool:
     return not Archive.exists(root) or is_due(Archive.open(root), limit)
 
 
-def _with_title(root: Path, settings: Settings) -> Settings:
-    """Ask for the blog's name before its first backup, since no service sends it."""
+def _with_title(source: NamedSource, out: Output) -> NamedSource:
+    """Return a source with the blog's title: that at its address, or before its first backup a person's answer."""
     from exporter.archive.archive import Archive
+    from exporter.archive.settings_file import kept_title
     from exporter.cli.questions import Questions
 
-    if Archive.exists(root):
-        return settings
-    title = Questions().text(message("What is the blog called? Its site shows this; Enter for its address"))
-    return replace(settings, site_title=title)
+    target, title = source.target, source.title
+    attended = not out.as_json and out.verbosity >= 0 and sys.stdin.isatty() and sys.stderr.isatty()
+    if Archive.exists(target.root):
+        title = "" if kept_title(target.root) else title
+    elif attended and target.settings.site:
+        title = asked_title(Questions(), target.blog_id, title)
+    if not title:
+        return source
+    settings = replace(target.settings, site_title=title)
+    return replace(source, target=replace(target, settings=settings), options={**source.options, "site_title": title})
+
+
+def asked_title(ask: Questions, blog_id: str, found: str) -> str:
+    """Ask what a blog is called, with the title that was found or its address as the default; empty for its address."""
+    answer = ask.text(message("What is the blog called? Its site and its books show this"), found or blog_id).strip()
+    return "" if answer == blog_id else answer
 
 
 def back_up(

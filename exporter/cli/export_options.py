@@ -114,7 +114,7 @@ _EXPORT: Final[dict[str, dict[str, Any]]] = {
         "metavar": "NAME", "type": click.Choice(sorted(TARGETS)), "help": message("Respect the limits of this target."),
     },
     "--new-url": {"metavar": "PATTERN", "help": message("Entry addresses of the new blog: https://NEW/{{slug}}.")},
-    "--title": {"metavar": "TEXT", "help": message("Title of a book. [default: the blog's id]")},
+    "--title": {"metavar": "TEXT", "help": message("Title of a book. [default: the blog's title]")},
     "--language": {"metavar": "TAG", "callback": _language, "help": message("Language of a book. [default: ja]")},
     "--by-year": {**_FLAG, "help": message("A book for each year.")},
     "--vertical": {**_FLAG, "help": message("Write the lines of a book from top to bottom.")},

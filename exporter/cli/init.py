@@ -1,4 +1,4 @@
-"""``init``: from a pasted address to a verified, scheduled backup, with at most five questions."""
+"""``init``: from a pasted address to a verified, scheduled backup, with at most six questions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from exporter.archive import atomic
-from exporter.cli.backup import SAVED, back_up
+from exporter.cli.backup import SAVED, asked_title, back_up
 from exporter.cli.blog_names import address_in, blog_id_in
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.language import adopt
 from exporter.cli.options import given_settings, setting_options, with_config
 from exporter.cli.output import OnLoss, Output
 from exporter.cli.questions import Questions, yes_or_no
-from exporter.cli.source import counts_text, explored, files_at, find_source, host_of, nothing_at
+from exporter.cli.source import counts_text, explored, files_at, find_source, host_of, nothing_at, title_at
 from exporter.cli.target import BlogTarget, find_target, remember_options
 from exporter.cli.user_settings import add_blog
 from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, UsageError
@@ -65,7 +65,7 @@ _KEPT: Final = (
     help=message(
         """Save a blog for the first time, and schedule a backup every night.
 
-        Paste the blog's address, or name the export file that its service gave you, and answer at most five
+        Paste the blog's address, or name the export file that its service gave you, and answer at most six
         questions; nothing is written before the last answer.
         Then the program checks the blog, adds it to your settings file, makes the first backup and schedules the
         next ones. You can run it again at any time: it never repeats a step that is done."""
@@ -93,7 +93,7 @@ def init_command(*, out: Output, yes: bool, config: Path | None, **given: Any) -
     try:
         ask = Questions(silent=yes)
         text = message(
-            "At most five questions. Enter means the default in brackets. Nothing is written before the last answer."
+            "At most six questions. Enter means the default in brackets. Nothing is written before the last answer."
         )
         ask.say(text)
         words = _which(ask, given["address"])
@@ -146,15 +146,18 @@ def _planned(ask: Questions, words: str, config: Path | None, options: Mapping[s
         ask.say(message("The blog is already in {path}, as [blogs.{name}].", path=file.path, name=table.name))
     given = given_settings(options)
     settings = resolve(given, config=config, blog_id=blog_id, blog=None if table is None else table.name)
+    title = ""
     if settings.base_url is None:
         way = _way_to(words, blog_id)
-        blog_id = way.blog_id
+        blog_id, title = way.blog_id, title_at(way)
         given = {**way.settings, **given, "base_url": way.base_url, "service": way.service}
         settings = resolve(given, config=config, blog_id=blog_id, blog=None if table is None else table.name)
         ask.say(message("Found: {label}, {counts}.", label=way.label, counts=counts_text(way) or way.base_url))
     known = profile_for(blog_id, reversed(known_profiles(file).values()))
     service = settings.base_url if known is None else known.title
     ask.say(message("The blog is {blog}, at {service}.", blog=blog_id, service=service))
+    if table is None and settings.site_title is None:
+        title = asked_title(ask, blog_id, title)
     root = table.archive if table is not None else _where(ask, options["archive"], blog_id)
     sign_in, token = not options["no_sign_in"], None
     wanted = sign_in and _may_sign_in(settings)
@@ -169,6 +172,8 @@ def _planned(ask: Questions, words: str, config: Path | None, options: Mapping[s
     at = _when(ask, root) if options["at"] is None else options["at"]
     settings = resolve(given, config=config, blog_id=blog_id, blog=None if table is None else table.name)
     values = {"blog_id": blog_id, "archive": str(root), **_kept(given, settings), "assets": settings.assets}
+    if title and settings.site_title is None:
+        values["site_title"] = title
     if token:
         settings = replace(settings, token=token)
     return _Plan(blog_id, root, table, values, settings, wanted, None if at and yes_or_no(at) is False else at, token)

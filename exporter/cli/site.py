@@ -46,7 +46,12 @@ Examples:
 @readable_archive("PICTURES")
 @click.argument("target", metavar="[OUT]", required=False, type=PATH)
 @at_option
-@click.option("--title", "site_title", metavar="TEXT", help=message("Name of the blog on its site. [default: its id]"))
+@click.option(
+    "--title",
+    "site_title",
+    metavar="TEXT",
+    help=message("Title of the blog. [default: the one that was found, or its id]"),
+)
 @click.option(
     "--lang",
     "site_lang",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _NOT_IN_AN_ID: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _MAX_ID_CHARACTERS: Final = 60
+_MAX_TITLE_CHARACTERS: Final = 200
 
 
 @frozen
@@ -36,12 +37,14 @@ class NamedSource:
         options: the options that the user gave, and the settings that the source implies.
         files: the export files; ``None`` for a service.
         ways: the ways into an address, if it was explored.
+        title: the title of the blog that its address states; empty if unknown.
     """
 
     target: BlogTarget
     options: Mapping[str, Any]
     files: ExportFiles | None = None
     ways: Ways | None = None
+    title: str = ""
 
 
 def find_source(
@@ -160,9 +163,14 @@ def _of_address(address: str, options: Mapping[str, Any], archive: Path | None, 
     chosen = {**options, "base_url": way.base_url, "service": way.service, **way.settings, **given}
     root = archive or Path(way.blog_id.replace("/", "-"))
     if _is_archive(root):
-        return NamedSource(find_target(str(root), chosen, **how), chosen, ways=ways)
+        return NamedSource(find_target(str(root), chosen, **how), chosen, ways=ways, title=title_at(way))
     target = find_target(way.blog_id, chosen, archive=root, **how)
-    return NamedSource(target, chosen, ways=ways)
+    return NamedSource(target, chosen, ways=ways, title=title_at(way))
+
+
+def title_at(way: WayIn) -> str:
+    """Return the title of the blog that a way into it states, on one line; empty if unknown."""
+    return printable(" ".join(way.title.split()), _MAX_TITLE_CHARACTERS)
 
 
 def _same_site(address: str, target: BlogTarget) -> bool:

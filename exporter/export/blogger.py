@@ -67,7 +67,7 @@ class _Writer(ImportFile):
             f"<feed{spaces}>",
             f"<id>{_BLOG}.archive</id>",
             f"<updated>{_date(self.posts.newest())}</updated>",
-            f'<title type="text">{escaped(self.posts.blog_id)}</title>',
+            f'<title type="text">{escaped(self.posts.title)}</title>',
             f'<link rel="alternate" type="text/html" href="{home}"/>',
             f"<author><name>{escaped(self.posts.author)}</name></author>",
             '<generator version="7.00" uri="http://www.blogger.com">Blogger</generator>',

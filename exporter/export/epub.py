@@ -206,7 +206,7 @@ class _Binder:
         self._report = posts.report
         self._media = Media(posts)
         self._pages = BookPages(posts.options)
-        self._title = collapse(posts.options.title) or posts.blog_id
+        self._title = posts.title
         self._author = collapse(posts.author) or posts.blog_id
         self._cover = chosen_picture(posts, self._media)
 

@@ -55,7 +55,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
 
 def _frame(posts: Posts) -> Frame:
-    return feed_frame(posts.blog_id, f"tag:{posts.blog_id},1970-01-01:blog", posts.blog_id, posts.newest())
+    return feed_frame(posts.blog_id, f"tag:{posts.blog_id},1970-01-01:blog", posts.title, posts.newest())
 
 
 def feed_frame(blog_id: str, feed_id: str, title: str, updated: datetime) -> Frame:
@@ -121,7 +121,7 @@ def export_json(posts: Posts) -> Iterator[ExportFile]:
 def _json_chunks(posts: Posts, media: Media) -> Iterator[bytes]:
     head = {
         "version": "https://jsonfeed.org/version/1.1",
-        "title": posts.blog_id,
+        "title": posts.title,
         "home_page_url": f"https://{posts.blog_id}/",
         "language": "ja",
     }

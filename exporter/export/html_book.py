@@ -54,7 +54,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
 
 def _chunks(posts: Posts, media: Media, linked: dict[str, None]) -> Iterator[bytes | Inline]:
-    title = visible_xml(collapse(posts.options.title) or posts.blog_id).text
+    title = visible_xml(posts.title).text
     count = t("Entries: {n}", n=len(posts))
     head = f'<header class="title home">\n<h1>{escape(title)}</h1>\n<p class="faint">{count}</p>\n</header>\n'
     yield f"{page_start(title, title)}{head}<nav>\n".encode()
@@ -114,7 +114,7 @@ class SinglePages:
 
     def chunks(self, post: ExportPost) -> Iterator[bytes | Inline]:
         """Yield the content of the page, and report the post as written."""
-        title = visible_xml(collapse(self._posts.options.title) or self._posts.blog_id).text
+        title = visible_xml(self._posts.title).text
         head = page_start(visible_xml(post.title).text or t("(untitled)"), title)
         article = _article(post, self._posts, self._media, self._bodies)
         yield f'{head}<p class="notice">{escape(self._note)}</p>\n'.encode()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Final
 
+from exporter.archive.settings_file import quoted
 from exporter.export.entry_page import plain
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, ExportFile
@@ -22,6 +22,7 @@ from exporter.export.site_generators import (
     site_path,
 )
 from exporter.message import message
+from exporter.text import visible
 
 _CONFIG = """# What the content needs of Hugo; take it over into your site's own configuration.
 baseURL = "https://example.org/"
@@ -47,7 +48,7 @@ _is_misread = finds("{{[<%]", r"[*~](?=\S)(?:[^*~\n]|\n(?!\n))*\[[^\[\]\n]*!\[")
 
 def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield the configuration, and for each post its page and the pictures of its bundle."""
-    yield Content("hugo.toml", [_CONFIG.format(title=json.dumps(posts.blog_id)).encode()])
+    yield Content("hugo.toml", [_CONFIG.format(title=quoted(visible(posts.title)[0])).encode()])
 
     def head(post: ExportPost, facts: FrontFacts) -> Head:
         return {

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from html import escape
 from typing import Final
 
+from exporter.archive.settings_file import quoted
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, ExportFile
 from exporter.export.media import FOLDER
@@ -29,6 +29,7 @@ from exporter.export.site_generators import (
     site_path,
 )
 from exporter.message import message
+from exporter.text import visible
 
 _CONFIG: Final = """# What the content needs of Jekyll; take it over into your site's own configuration.
 title: {title}
@@ -57,7 +58,7 @@ _END_RAW: Final = "{% endraw %}"
 def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield the configuration, posts below ``_posts`` and drafts below ``_drafts``, and the pictures they show."""
     zone = _zone(posts.newest().astimezone(posts.options.service.timezone))
-    yield Content("_config.yml", [_CONFIG.format(title=json.dumps(posts.blog_id), timezone=zone).encode()])
+    yield Content("_config.yml", [_CONFIG.format(title=quoted(visible(posts.title)[0]), timezone=zone).encode()])
     ending = ".html" if posts.options.body == "html" else ".md"
 
     has_addresses = bool(posts.options.old_urls or posts.permalinks())

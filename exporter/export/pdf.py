@@ -105,7 +105,7 @@ class _Printer:
         self._report = posts.report
         self._media = Media(posts)
         self._pages = BookPages(posts.options, "pdf")
-        self._title = collapse(posts.options.title) or posts.blog_id
+        self._title = posts.title
         self._author = collapse(posts.author) or posts.blog_id
         self._cover: PostPicture | None = chosen_picture(posts, self._media)
 

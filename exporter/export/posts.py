@@ -214,6 +214,7 @@ class Posts:
     ) -> None:
         self.records = records
         self.blog_id = records.blog_id
+        self.title = collapse(options.title) or records.blog_id
         self.options = options
         self.report = report
         self._service = options.service

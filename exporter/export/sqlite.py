@@ -103,7 +103,7 @@ _PICTURE: Final = {
 }
 
 
-def _metadata(database: str, blog_id: str) -> dict[str, Any]:
+def _metadata(database: str, blog_id: str, title: str) -> dict[str, Any]:
     """Return the description of the blog for Datasette, in the form of its ``metadata.json``."""
     search = {"fts_table": "search", "fts_pk": "search_row"}
     tables = {
@@ -137,7 +137,7 @@ def _metadata(database: str, blog_id: str) -> dict[str, Any]:
         "sql": _FIND,
     }
     return {
-        "title": blog_id,
+        "title": title,
         "description": f"Everything of the blog {blog_id} that this export holds",
         "source": blog_id,
         "source_url": f"https://{blog_id}/",
@@ -174,7 +174,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     media = Media(posts)
     name = f"blog-{posts.options.label}"
     yield Database(f"{name}.sqlite", partial(_build, posts, media))
-    text = json.dumps(_metadata(name, visible(posts.blog_id)[0]), ensure_ascii=False, indent=2)
+    text = json.dumps(_metadata(name, visible(posts.blog_id)[0], visible(posts.title)[0]), ensure_ascii=False, indent=2)
     yield Content("metadata.json", [text.encode(), b"\n"])
     yield Content("plugins/search_characters.py", [_PLUGIN.encode()])
     if posts.options.media_folder:

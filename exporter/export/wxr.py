@@ -80,7 +80,7 @@ class _Writer(ImportFile):
             '<?xml version="1.0" encoding="UTF-8" ?>',
             f'<rss version="2.0"{spaces}>',
             "<channel>",
-            f"<title>{cdata(self.posts.blog_id)}</title>",
+            f"<title>{cdata(self.posts.title)}</title>",
             f"<link>{escaped(home)}</link>",
             "<description></description>",
             f"<pubDate>{format_datetime(self.posts.newest().astimezone(UTC))}</pubDate>",

@@ -18,9 +18,8 @@ from typing import Any, Final
 from exporter.archive.archive import Archive
 from exporter.archive.fleet_folder import archive_place
 from exporter.archive.layout import manifest_sha256
-from exporter.archive.settings_file import read_archive_settings
+from exporter.archive.settings_file import kept_title
 from exporter.archive.state import State
-from exporter.errors import UsageError
 from exporter.export.csv_table import rough_text
 from exporter.fleet.shards import UNREADABLE
 from exporter.html.embedded import Use, embedded
@@ -85,7 +84,6 @@ _ADDED_UP: Final = frozenset(
 _RUN_NUMBERS: Final = ("exit_code", "version", "requests", "retries", "bytes")
 _MAX_INTEGER: Final = 2**63 - 1
 _FAILED: Final = frozenset({"failed", "refused", "interrupted"})
-_MAX_TITLE_CHARACTERS: Final = 500
 _READ_CHARACTERS: Final = 4_000
 _MIN_LETTERS: Final = 2
 _LETTERS_PER_KANA: Final = 20
@@ -116,11 +114,8 @@ def state_of(newest: int | None, outcome: str | None, *, complete: bool) -> str:
 
 
 def title_of(archive: Archive) -> str | None:
-    """Return the blog's title from the archive's settings file; ``None`` if it has no title."""
-    with contextlib.suppress(UsageError):
-        title = collapse(str(read_archive_settings(archive.path).values.get("site_title", "")))
-        return title[:_MAX_TITLE_CHARACTERS] or None
-    return None
+    """Return the title that the archive remembers; ``None`` if it has none."""
+    return kept_title(archive.path) or None
 
 
 def damaged_row(blog_id: str, reason: str, known: Mapping[str, Any] | None) -> Row:

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.state import State
 from exporter.errors import NoSuchRecord, UsageError
+from exporter.export.blog_title import title_for_export
 from exporter.export.folder import check_target, measure_export, write_export
 from exporter.export.formats import FORMATS, NAMED, Format
 from exporter.export.interface import ExportOptions, RecordSource, Side, WrittenFile
@@ -104,7 +105,8 @@ def export_blog(
             if not known.whole:
                 require_declared(options.service, options.declared)
             checked, shown = checked_options(options, state, infer=not known.whole)
-            chosen = replace(checked, as_of=as_of)
+            title = title_for_export(options.title, archive, state, options.service)
+            chosen = replace(checked, as_of=as_of, title=title)
             return [
                 _side(reader, state, newest, form, replace(chosen, side=side), shown, folder, dry_run=dry_run)
                 for side, folder in folders.items()
@@ -353,7 +355,7 @@ def copy_site(
     Raises:
         UsageError: the folder cannot be written, or nothing declares which entries are public.
     """
-    from exporter.library.views import SITE, captured_pages, site_options  # noqa: PLC0415
+    from exporter.library.views import SITE, captured_pages, site_options, titled  # noqa: PLC0415
     from exporter.site.captured import CapturedPages  # noqa: PLC0415
     from exporter.site.history import ArchiveHistory  # noqa: PLC0415 - exports need no site
     from exporter.site.thumbnails import Thumbnails  # noqa: PLC0415
@@ -371,9 +373,10 @@ def copy_site(
         if public is not None and service.is_undeclared(public):
             raise UsageError(message("Nothing says yet which entries are public: declare it."))
         history = None if public is not None else ArchiveHistory(reader, service, version)
-        options = replace(site_options(settings, archive), public=public is not None, assets="")
         with contextlib.closing(reader.state(version)) as state, newer_state(reader, version) as newest:
             check(state)
+            own = titled(site_options(settings, archive), state, service)
+            options = replace(own, public=public is not None, assets="")
             records: RecordSource = state
             left_out = dict.fromkeys(Kind, 0)
             if public is not None:

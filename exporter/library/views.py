@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from exporter.archive.latest_segments import Segments
     from exporter.archive.state import State
     from exporter.archive.view_index import FileNotes
-    from exporter.export.interface import RemotePage, ViewFile
+    from exporter.export.interface import RecordSource, RemotePage, ViewFile
     from exporter.site.captured import CapturedPages
     from exporter.site.single import OneFilePages
 
@@ -328,8 +328,24 @@ def single_pages(archive: Archive, settings: Settings, language: str) -> OneFile
     """Return the writer of pages in one file, in a language, with the site's name for the blog."""
     from exporter.site.single import OneFilePages  # noqa: PLC0415 - only two commands write such pages
 
-    options = replace(site_options(settings, archive.path), language=language)
+    options = replace(served_options(settings, archive), language=language)
     return OneFilePages(archive, service_of(settings, archive.info.service), options)
+
+
+def titled(options: SiteOptions, records: RecordSource, service: Records) -> SiteOptions:
+    """Return the options with the title that the records state, if the owner chose none."""
+    from exporter.export.blog_title import blog_title  # noqa: PLC0415 - see above
+
+    return replace(options, title=blog_title(options.title, records, service))
+
+
+def served_options(settings: Settings, archive: Archive) -> SiteOptions:
+    """Return the options of an archive's site with the blog's title, for a page that is made alone."""
+    options = site_options(settings, archive.path)
+    if options.title:
+        return options
+    with contextlib.closing(archive.state(archive.resolve(), [Kind.USER])) as state:
+        return titled(options, state, service_of(settings, archive.info.service))
 
 
 def _options(settings: Settings, root: Path) -> dict[str, str]:
@@ -393,7 +409,8 @@ def _site_view(settings: Settings, root: Path, service: Records) -> LatestView:
         thumbnails = Thumbnails(archive.layout, keeps=True)
         captured = captured_pages(archive, state, settings)
         visibility = visibility_of(archive, state, service, settings)
-        return SiteView(service, history, options, archive.layout, thumbnails, captured, visibility).files(state)
+        shown = titled(options, state, service)
+        return SiteView(service, history, shown, archive.layout, thumbnails, captured, visibility).files(state)
 
     def facts(version: int) -> str:
         from exporter.site.captured import CapturedPages  # noqa: PLC0415 - see above

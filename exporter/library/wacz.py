@@ -215,7 +215,7 @@ class _Package:
         moments = times_of(self._captures)
         options, counts = self._posts.options, self._counts
         first, last = (f"{moment:{_DAY}}" for moment in (min(moments), max(moments))) if moments else ("", "")
-        title = collapse(options.title) or self._posts.blog_id
+        title = self._posts.title
         description = (
             f"The public pages of {self._posts.blog_id} as captured from {first} to {last}. "
             f"The list of pages has {counts['posts']} posts, with the titles and dates of the blog's archive; "

@@ -23,7 +23,7 @@ from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.safe_files import InnerPath
 from exporter.clock import SystemClock
 from exporter.errors import BlogExporterError, NoSuchRecord, UsageError
-from exporter.library.views import captured_pages, site_options
+from exporter.library.views import captured_pages, site_options, titled
 from exporter.library.visibility import visibility_of
 from exporter.message import message, said
 from exporter.serve.api import Api, json_of
@@ -128,9 +128,10 @@ def _is_file(path: InnerPath) -> bool:
 def _make_site(folder: Path, settings: Settings, at: int | None, archive: Archive) -> None:
     version = archive.resolve(at)
     service = service_of(settings, archive.info.service)
-    history, options = ArchiveHistory(archive, service, version), site_options(settings, archive.path)
+    history = ArchiveHistory(archive, service, version)
     with contextlib.closing(archive.state(version)) as state:
         captured = captured_pages(archive, state, settings)
+        options = titled(site_options(settings, archive.path), state, service)
         visibility, thumbnails = visibility_of(archive, state, service, settings), Thumbnails(archive.layout)
         view = SiteView(service, history, options, thumbnails=thumbnails, captured=captured, visibility=visibility)
         for file in view.files(state):

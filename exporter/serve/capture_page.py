@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from exporter.archive.archive import Archive
 from exporter.html.pages import site_style
-from exporter.library.views import site_options
+from exporter.library.views import served_options
 from exporter.service.registry import service_of
 from exporter.site import NAME
 from exporter.site.captured import CAPTURE_PAGE, CapturedPages, capture_link, moment_of
@@ -42,7 +42,7 @@ def capture_page(path: Path, settings: Settings, asked: Mapping[str, str], root:
         source: the same for a policy.
     """
     archive = Archive.open(path)
-    options = site_options(settings, path)
+    options = served_options(settings, archive)
     parts = Parts(options.language, service_of(settings, archive.info.service).timezone)
     site = archive.layout.latest / NAME
     lists = {name for name in OPTIONAL_LISTS if (site / f"{name}.html").is_file()}

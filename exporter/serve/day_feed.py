@@ -10,7 +10,7 @@ from exporter.archive.archive import Archive, read_consistently
 from exporter.export.feeds import entry_head, feed_frame
 from exporter.export.post_html import escaped
 from exporter.html.links import AddressPattern, absolute
-from exporter.library.views import site_options
+from exporter.library.views import served_options
 from exporter.library.visibility import visibility_of
 from exporter.model.kinds import Kind
 from exporter.model.publication import PostStatus
@@ -56,7 +56,7 @@ def day_feed(path: Path, settings: Settings, now: datetime, site: str) -> bytes 
     """
 
     def work(archive: Archive) -> bytes | None:
-        service, options = service_of(settings, archive.info.service), site_options(settings, path)
+        service, options = service_of(settings, archive.info.service), served_options(settings, archive)
         blog_id = archive.info.blog_id
         today = now.astimezone(service.timezone).replace(hour=0, minute=0, second=0, microsecond=0)
         with contextlib.closing(archive.state(archive.resolve())) as state:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from exporter.archive.archive import Archive
 from exporter.errors import BlogExporterError, UsageError
 from exporter.html.text import plain_text
-from exporter.library.views import site_options
+from exporter.library.views import served_options
 from exporter.message import message, said
 from exporter.model.kinds import Kind
 from exporter.model.labels import KIND_NAMES
@@ -68,7 +68,7 @@ class _SearchPage:
 
     def __init__(self, path: Path, settings: Settings, api: Api) -> None:
         self._archive = Archive.open(path)
-        self._options = site_options(settings, path)
+        self._options = served_options(settings, self._archive)
         self._service = service_of(settings, self._archive.info.service)
         self._parts = Parts(self._options.language, self._service.timezone)
         self._site = self._archive.layout.latest / NAME

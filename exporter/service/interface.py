@@ -341,6 +341,10 @@ class Records(ABC):
     def user(self, raw: Raw) -> User:
         """Read the calling user."""
 
+    def blog_title(self, _user: Raw) -> str:
+        """Return the title of the blog that a raw user states; empty for a service whose users state none."""
+        return ""
+
     def flags(self, raw: Raw) -> Raw:
         """Return the object that has ``post_flags`` or ``comment_flags`` of a record."""
         return raw

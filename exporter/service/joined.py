@@ -127,6 +127,11 @@ class JoinedRecords(Records):
         """Read the user."""
         return next((service.user(part) for service, part in self._parts(raw)), None) or self.main.user(raw)
 
+    def blog_title(self, user: Raw) -> str:
+        """Return the title that one of the services states."""
+        stated = (service.blog_title(part) for service, part in self._parts(user))
+        return next(filter(None, stated), "") or self.main.blog_title(user)
+
     def publication(self, post: Post, declared: Declared, as_of: datetime | None = None) -> Verdict:
         """Return the status of an entry: the most hidden one by its services, private if one of them is unknown."""
         if parts_of(post.raw) is None and (post.item is None or parts_of(post.item) is None):

@@ -96,7 +96,7 @@ def test_the_answers_decide(init: Beginner, service: DemoService) -> None:
     where = init.home / "日記"
     where.mkdir()
     (where / "letter").touch()
-    answers = ["nonsense", ADDRESS, str(where), "~/other", "9", "2", "25:00", "3:05"]
+    answers = ["nonsense", ADDRESS, "潮だまり日記", str(where), "~/other", "9", "2", "25:00", "3:05"]
     done = init("--base-url", service.base_url, answers=answers)
     assert done.code == 0, done.err
     assert "Please again: the address of a blog" in done.err
@@ -105,15 +105,17 @@ def test_the_answers_decide(init: Beginner, service: DemoService) -> None:
     assert "Please type a time such as 03:30" in done.err
     found = tables(init.config)["generated"]
     assert (found["archive"], found["assets"]) == (str(init.home / "other"), "embedded")
+    assert found["site_title"] == "潮だまり日記"
+    assert '<h1 lang="ja">潮だまり日記</h1>' in (init.home / "other/latest/site/index.html").read_text("utf-8")
     assert init.machine.table.read_text().splitlines()[1].startswith("5 3 * * *")
     assert [path.name for path in where.iterdir()] == ["letter"]
 
 
-@pytest.mark.parametrize("answered", range(4))
+@pytest.mark.parametrize("answered", range(5))
 def test_the_end_of_the_answers_leaves_nothing_at_any_question(
     init: Beginner, service: DemoService, answered: int
 ) -> None:
-    done = init("--base-url", service.base_url, answers=[ADDRESS, "", "", ""][:answered])
+    done = init("--base-url", service.base_url, answers=[ADDRESS, "", "", "", ""][:answered])
     assert done.code == 130
     assert "Interrupted; nothing was written." in done.err
     assert init.left_nothing()
@@ -211,6 +213,7 @@ def test_a_token_that_is_typed_is_kept_in_a_file_of_its_own_and_shown_nowhere(
 ) -> None:
     arguments = ("init", ADDRESS, "--base-url", service.base_url, "--assets", "none", "--archive", tmp_path / "a")
     terminal = Terminal(arguments, tmp_path, {"TERM": "dumb"})
+    terminal.answer("What is the blog called?", "")
     terminal.answer("Access token", "sesame-4711")
     terminal.answer("again, every day", "n")
     assert terminal.end() == 0, terminal.shown
@@ -225,7 +228,7 @@ def test_a_token_that_is_typed_is_kept_in_a_file_of_its_own_and_shown_nowhere(
 def test_ctrl_c_at_a_question_leaves_nothing(init: Beginner, service: DemoService, tmp_path: Path) -> None:
     terminal = Terminal(("init", "--base-url", service.base_url, "--no-sign-in"), tmp_path, {"TERM": "dumb"})
     terminal.answer("Paste the blog's address", ADDRESS)
-    terminal.interrupt("Where should")
+    terminal.interrupt("What is the blog called?")
     assert terminal.end() == 130
     assert "nothing was written" in terminal.shown
     assert init.left_nothing()

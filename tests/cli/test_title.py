@@ -41,9 +41,10 @@ def test_without_a_terminal_there_is_no_question_and_the_address_appears_once(tm
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=os.environ)
     assert done.returncode == 0
     assert _QUESTION not in done.stderr
-    assert _heading(root) == "ブログの保存版"
-    main = (root / "latest" / "site" / "index.html").read_text("utf-8").split("<main")[1]
-    assert blog.blog_id not in main.split("</header>")[0]
+    assert _heading(root) == blog.blog_id
+    header = (root / "latest" / "site" / "index.html").read_text("utf-8").split("<main")[1].split("</header>")[0]
+    assert header.count(blog.blog_id) == 1
+    assert header.index("ブログの保存版") > header.index("</h1>")
 
 
 def test_a_title_that_is_given_is_not_asked_for(tmp_path: Path) -> None:

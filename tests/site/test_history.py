@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from exporter.service.registry import DEFAULT_SERVICE
 from exporter.site.history import ArchiveHistory
 from tests.archive.builder import Built, entry, five_versions, record
 from tests.site.building import build, of_records
+from tests.site.past_blog import past_blog
 
 
 def test_the_history_has_entries_with_more_than_one_state(tmp_path: Path) -> None:
@@ -143,3 +145,15 @@ def test_values_that_cannot_be_parsed_are_shown_as_stored(tmp_path: Path, langua
     site = built.layout.latest / "site"
     assert line in (site / "about.html").read_text("utf-8")
     assert line in (site / "history/version-1.html").read_text("utf-8")
+
+
+def test_home_and_about_agree_on_the_number_of_entries_and_explain_it(tmp_path: Path) -> None:
+    built = past_blog(tmp_path / "blog")
+    build(built)
+    pages = [(built.layout.latest / "site" / name).read_text("utf-8") for name in ("index.html", "about.html")]
+    found = [
+        re.search(r"記事 (\d+) 件 · うち (\d+) 件はサービスから削除されています · うち (\d+) 件は非公開", page)
+        for page in pages
+    ]
+    assert all(found)
+    assert len({each.groups() for each in found if each}) == 1

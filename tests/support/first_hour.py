@@ -27,7 +27,7 @@ from tests.support.schedulers import CRONTAB, cron_daemon
 from tests.support.terminal import Terminal
 
 BLOG_ID: Final = "shiodamari.blog.example.jp"
-TYPED: Final = (f"https://{BLOG_ID}/Entry/12/", "", "", "", "")
+TYPED: Final = (f"https://{BLOG_ID}/Entry/12/", "", "", "", "", "")
 """The input after the command: the address, and Enter."""
 LANGUAGES: Final = ("en", "ja")
 _DOCS: Final = Path(__file__).parent.parent.parent / "docs"

@@ -378,6 +378,10 @@ class WxrFile(ExportFile):
         name = named[0] if len(named) == 1 and named[0] else _plain(raw.get("title"))
         return User(self.key(Kind.USER, raw) or "", name, raw)
 
+    def blog_title(self, user: Raw) -> str:
+        """Return the title of the channel, which is the blog."""
+        return _plain(user.get("title"))
+
 
 def _learn(known: _Known, members: Members) -> None:
     """Note the categories and authors at the top of a file."""

@@ -65,13 +65,18 @@ def history_files(site: Site) -> Iterator[ViewFile]:
     """Yield the history pages and the page about the archive; without a history, only the latter."""
     history = site.catalogue.history
     if history is None:
-        yield site.file("about.html", "about.html", ["none", str(site.has_calendar)], lambda: _about(site))
+        yield site.file(
+            "about.html", "about.html", ["none", str(site.has_calendar), *site.entries_said], lambda: _about(site)
+        )
         return
     rows = history.rows()
     facts = fingerprint(repr([tuple(row) for row in rows]))
     found = history.completeness()
     yield site.file(
-        "about.html", "about.html", [facts, repr(found), str(site.has_calendar)], lambda: _about(site, history, found)
+        "about.html",
+        "about.html",
+        [facts, repr(found), str(site.has_calendar), *site.entries_said],
+        lambda: _about(site, history, found),
     )
     yield _overview(site, history, facts)
     for place, row in enumerate(rows):
@@ -223,6 +228,7 @@ def _about(
         "title": site.t("About this copy"),
         "current": "about",
         "calendar": CALENDAR if site.has_calendar else "",
+        "said": site.entries_said,
         "versions": versions,
         "older": len(rows) - len(versions),
         "completeness": completeness,

@@ -262,7 +262,15 @@ def _home(site: Site, days: str) -> ViewFile:
         )
         for year, of_year in site.catalogue.by_year().items()
     ]
-    parts: list[bytes | str] = [_cards_identity(site, recent), repr(years), str(first or ""), str(last or ""), days]
+    said = site.entries_said
+    parts: list[bytes | str] = [
+        _cards_identity(site, recent),
+        repr(years),
+        str(first or ""),
+        str(last or ""),
+        days,
+        *said,
+    ]
     most = max((max(months) for _, _, months in years), default=0)
     return site.file(_HOME_PAGE, "home.html", parts, lambda: {
         "current": "home",
@@ -272,7 +280,7 @@ def _home(site: Site, days: str) -> ViewFile:
             (year_page(year), site.year_name(year), number, strip(months, most) if any(months) else "")
             for year, number, months in years
         ],
-        "total": len(posts),
+        "said": said,
         "first": first,
         "last": last,
         "days": days,

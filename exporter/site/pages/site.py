@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -127,6 +129,20 @@ class Site:
         posts = self.tags[tag]
         return posts[0].page if len(posts) == 1 and len(self.tags) > MAX_TAG_PAGES else _hashed_page("tag", tag)
 
+    @cached_property
+    def entries_said(self) -> list[str]:
+        """The number of entries, and how many of them are gone from the service or private, as sentences."""
+        posts = self.catalogue.dated
+        marks = Counter(
+            mark for post in posts for mark in (post.gone_in is not None and "gone", post.private and "private") if mark
+        )
+        said = [self.t("Entries: {n}", n=len(posts))]
+        if marks["gone"]:
+            said.append(self.t("{n} of them deleted at the service", n=marks["gone"]))
+        if marks["private"]:
+            said.append(self.t("{n} of them private", n=marks["private"]))
+        return said
+
     def say(self, text: str) -> str:
         """Return a message in the site's language."""
         return translated(text, self.options.language)
@@ -135,7 +151,11 @@ class Site:
         self, path: str, template: str, parts: Sequence[bytes | str], context: Callable[[], dict[str, Any]]
     ) -> ViewFile:
         """Return a page whose context is only made when one of the parts of its fingerprint has changed."""
-        return ViewFile(path, fingerprint(template, *parts), lambda: self._renderer.render(template, path, **context()))
+        return ViewFile(
+            path,
+            fingerprint(template, self.options.title, *parts),
+            lambda: self._renderer.render(template, path, **context()),
+        )
 
     def _bodies(self, local_path: Callable[[str], str | None]) -> BodyWriter:
         return BodyWriter(
@@ -176,7 +196,7 @@ class Site:
             page = write(self._renderer.shell(root_of(path), current))
             return visible(page)[0].encode()
 
-        return ViewFile(path, fingerprint("entry.html", *parts), render)
+        return ViewFile(path, fingerprint("entry.html", self.options.title, *parts), render)
 
     def ratio(self, picture: StoredPicture) -> float:
         """Return the width-to-height ratio of a shown picture in a row."""
