@@ -289,6 +289,10 @@ def test_groups_of_pictures_are_rows_with_gaps(chromium: Browser, photos: Path, 
         assert row[1][0] - row[0][1] >= 6
         assert abs(row[0][2] - row[1][2]) <= 2
         assert min(row[0][3], row[1][3]) >= 60
+    page.evaluate("document.documentElement.dataset.way = 'vertical'")
+    for row in page.evaluate(ROWS, ".pictures:first-of-type .row img")[:1]:
+        assert row[1][0] - row[0][1] >= 6
+        assert abs(row[0][2] - row[1][2]) <= 2
     context.close()
 
 
