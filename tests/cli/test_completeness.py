@@ -201,7 +201,7 @@ ROWS: dict[str, Row] = {
     "entry unreadable": Row(no_entry, (), 3, {"entries": (5, 4, 1, 0, 0), "assets": (8, 8, 0, 0, 0)}, "1 entry not saved"),
     "list cut short": Row(cut_short, (), 3, {"comments": (6, 6, 0, 0, 0)}, "part of the comment list not saved"),
     "count too high": Row(boast, (), 3, {"files": (5, 4, 1, 0, 0)}, "the list ends after 4 of 5 files"),
-    "bytes too many": Row(heavier, (), 3, {}, "its summary says 1000000"),
+    "bytes too many": Row(heavier, (), 3, {}, "its summary says 1,000,000"),
     "comments kept back": Row(keep_back(3), (), 3, {"comments": (10, 7, 3, 0, 0)}, "3 comments not saved"),
     "comments kept back under a hit counter": Row(hit_counter, (), 3, {"comments": (10, 7, 3, 0, 0)}, "3 comments not"),
     "comments of an unknown entry": Row(of_an_unknown_entry, (), 3, {"comments": (12, 10, 2, 0, 0)}, "2 comments not"),

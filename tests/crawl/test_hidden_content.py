@@ -384,7 +384,7 @@ RECORDS: dict[str, Way] = {
     "the summary counts fewer files": Way(FILES, "", summary(filenum="10"), "its summary counts 10"),
     "the summary counts files in words": Way(FILES, "", summary(filenum="ten"), "does not say how many files"),
     "pages count different files": Way(FILES, "3", summary(filenum="11"), "an earlier page says 13"),
-    "the summary counts more bytes": Way(FILES, "", summary(totalsize="99999999"), "its summary says 99999999"),
+    "the summary counts more bytes": Way(FILES, "", summary(totalsize="99999999"), "its summary says 99,999,999"),
     "the summary counts fewer bytes": Way(FILES, "", summary(totalsize="5"), "its summary says 5"),
     "there is no summary": Way(FILES, "", lambda data, _: data.pop("summary"), "does not say how many files"),
     "a file is left out, its bytes are not": Way(
