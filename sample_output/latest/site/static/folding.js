@@ -3,7 +3,7 @@
 window.blogFolding = (function () {
   const SPACE = "\\t-\\r \\x1c-\\x1f\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
   const SPACES = new RegExp("[" + SPACE + "]+", "g");
-  const TERM = new RegExp('["“”＂]([^"“”＂]*)["“”＂]?|[^"“”＂' + SPACE + "]+", "g");
+  const TERM = new RegExp('["“”＂]([^"“”＂]*)["“”＂]|(?:[^"“”＂' + SPACE + ']|["“”＂](?![^"“”＂]*["“”＂]))+', "g");
   const CLUSTER = /[^][\p{M}\uff9e\uff9f\u1160-\u11ff]*/gu;
   const MARKS = "[ー~]", LONGEST = 1000;
   const UNITS = /([ぁ-ゖゝゞァ-ヶヽヾ])([ー~]*)|[^]/gu;
@@ -22,7 +22,7 @@ window.blogFolding = (function () {
     return key.replaceAll("\u301c", "~").replace(SPACES, " ");
   }
 
-  /** What is looked for: words with spaces between them, or phrases in quotation marks, as far as a person would type. */
+  /** What is looked for: words with spaces between them, or phrases in quotation marks; one mark alone is a character of a word. */
   function parsed(query) {
     const found = new Set();
     for (const [word, phrase] of query.slice(0, LONGEST).matchAll(TERM)) found.add(fold(phrase ?? word).trim());

@@ -62,8 +62,12 @@
 
   function go(number) {
     at = (number + hits.length) % hits.length;
-    bar.querySelector("span").textContent = at + 1 + " / " + hits.length;
+    bar.querySelector("span").textContent = blogNumber(at + 1) + " / " + blogNumber(hits.length);
     CSS.highlights.set("found-here", new Highlight(hits[at]));
+    const { left, right } = hits[at].getBoundingClientRect();
+    const leaf = hits[at].startContainer.parentElement.closest(".leaf");
+    const sight = leaf?.getBoundingClientRect();
+    if (sight && (left < sight.left || right > sight.right)) leaf.scrollBy({ left: (left + right - sight.left - sight.right) / 2 });
     const { top, bottom } = hits[at].getBoundingClientRect();
     if (top < 0 || bottom > innerHeight - 80) scrollBy({ top: (top + bottom - innerHeight) / 2 });
   }

@@ -13,7 +13,7 @@
     document.currentScript.insertAdjacentHTML("afterend", top);
     document.addEventListener("readystatechange", function () { document.body.insertAdjacentHTML("beforeend", end); }, { once: true });
     addEventListener("DOMContentLoaded", function () {
-      if (document.querySelector("article.entry")) for (const name of ["lightbox", "reading"]) addScript(name);
+      if (document.querySelector("article.entry")) for (const name of ["lightbox", "reading", "vertical"]) addScript(name);
     });
   };
 
@@ -42,7 +42,7 @@
     index = await blogLoad("past", "", "past.js");
     words = index.words;
     for (const place of places) {
-      if (place.matches("section")) place.append(scrubber(index.versions.length - 1, "index.html"));
+      place.querySelector(".scrub")?.replaceWith(scrubber(index.versions.length - 1, "index.html"));
       place.hidden = false;
     }
     at = index.versions.findLastIndex(function (version) { return version[0] <= asked; });
@@ -129,7 +129,9 @@
   }
 
   function fill(word, ...values) {
-    return values.reduce(function (text, value) { return text.replace(/%[ds]/, function () { return value; }); }, word);
+    return values.reduce(function (text, value) {
+      return typeof value === "number" ? blogCounted(text, value) : text.replace(/%[ds]/, function () { return value; });
+    }, word);
   }
 
   function day(date) {
@@ -139,9 +141,9 @@
     return `${number} ${moment.toLocaleString("en", { month: "long", timeZone: "UTC" })} ${year}`;
   }
 
-  function dayOfYear(date) {
-    const [month, number] = date.slice(5, 10).split("-").map(Number);
-    return document.documentElement.lang === "ja" ? `${month}月${number}日` : `${number} ${monthName(month)}`;
+  function shortDay(date) {
+    const [year, month, number] = date.slice(0, 10).split("-").map(Number);
+    return document.documentElement.lang === "ja" ? `${year}年${month}月${number}日` : day(date);
   }
 
   function monthName(month) {
@@ -154,7 +156,7 @@
   }
 
   function moment(version) {
-    return version[1] ? `${day(version[1])} ${version[1].slice(11)}` : fill(words.version, version[0]);
+    return version[1] ? `${day(version[1])} ${version[1].slice(11)}` : fill(words.version, String(version[0]));
   }
 
   function link(page, text, attributes) {
@@ -189,7 +191,7 @@
   function chips(rows) {
     return make("ul", { class: "chips" }, ...rows.map(function ([name, page, number]) {
       const found = link(page, name + " ");
-      found.append(make("small", { text: number }));
+      found.append(make("small", { text: blogNumber(number) }));
       return make("li", null, found);
     }));
   }
@@ -249,11 +251,11 @@
       const cells = counts[row].map(function (number, month) {
         const shade = { class: "s" + Math.ceil(number * 4 / most) };
         const name = monthName(month + 1);
-        const cell = number ? link(`${yearPage(year)}#m${month + 1}`, number, { ...shade, "aria-label": `${yearName(year)} ${name}: ${number}` }) : "";
+        const cell = number ? link(`${yearPage(year)}#m${month + 1}`, blogNumber(number), { ...shade, "aria-label": `${yearName(year)} ${name}: ${blogNumber(number)}` }) : "";
         return make("td", { "data-month": name.slice(0, 3) }, cell);
       });
       return make("tr", null, make("th", { scope: "row" }, link(yearPage(year), yearName(year))), ...cells,
-        make("td", { class: "sum", text: found.length }));
+        make("td", { class: "sum", text: blogNumber(found.length) }));
     });
     const names = months.map(function (month) { return make("th", { scope: "col", text: monthName(month).slice(0, 3) }); });
     const head = make("tr", null, make("td"), ...names, make("th", { scope: "col", text: words.total }));
@@ -329,40 +331,75 @@
         return [yearName(year), index.pictures.includes(year) ? `gallery/${year}.html` : `gallery.html?y=${year}`, some.length];
       })),
       found.length ? "" : make("p", { text: words.past_no_pictures }),
-      make("div", { class: "gallery" }, ...[...grouped(pictures, monthOf)].flatMap(function ([month, some]) {
-        const groups = [...grouped(some, function (each) { return each.posts[0]; })].map(shots);
-        return [make("h2", { text: month }), make("ul", { class: "groups" }, ...groups)];
-      })),
+      flow(pictures, Boolean(wanted)),
     ];
   }
 
-  function monthOf({ posts: [{ date }] }) {
-    const month = monthName(Number(date.slice(5, 7)));
+  function monthOf({ posts: [{ date }] }, ofYear) {
     if (!date) return words.undated;
+    const month = monthName(Number(date.slice(5, 7)));
+    if (ofYear) return month;
     return document.documentElement.lang === "ja" ? yearName(date.slice(0, 4)) + month : `${month} ${date.slice(0, 4)}`;
   }
 
   function ratio({ width, height }) {
-    return width && height ? Math.min(Math.max(width / height, 0.4), 4) : 4 / 3;
+    return width && height ? Math.round(Math.min(Math.max(width / height, 0.4), 4) * 100) / 100 : 1.33;
   }
 
-  function shots([post, pictures]) {
-    const wide = pictures.reduce(function (sum, each) { return sum + ratio(each); }, 0);
-    return make("li", { style: `--r:${wide.toFixed(2)};--n:${pictures.length}` },
-      make("h3", null, post.date ? make("time", { datetime: post.date.slice(0, 10), text: dayOfYear(post.date) }) : null, " ",
-        link(post.page, post.title || words.untitled, { lang: "ja" }), ...badges(post)),
-      make("ul", { class: "shots" }, ...pictures.map(shot)));
+  // Where each row of pictures ends, so that all are as equally high as their order permits.
+  function rowLengths(ratios, wanted, most) {
+    const costs = [0], lengths = [0];
+    for (let end = 1; end <= ratios.length; end++) {
+      let total = 0;
+      costs.push(Infinity);
+      for (let length = 1; length <= Math.min(most, end); length++) {
+        total += ratios[end - length];
+        const short = end === ratios.length && total < wanted;
+        const cost = costs[end - length] + (short ? 0 : Math.log(total / wanted) ** 2);
+        if (cost < costs[end]) [costs[end], lengths[end]] = [cost, length];
+      }
+    }
+    const found = [];
+    for (let end = ratios.length; end; end -= lengths[end]) found.unshift(lengths[end]);
+    return found;
   }
 
-  function shot(picture) {
-    const { path, width, height, small, posts } = picture;
+  function shares(ratios, wanted, most) {
+    let start = 0;
+    return rowLengths(ratios, wanted, most).flatMap(function (length) {
+      const row = ratios.slice(start, start += length);
+      const sum = row.reduce(function (a, b) { return a + b; });
+      const total = start < ratios.length ? sum : Math.max(sum, wanted);
+      return row.map(function (each) { return [Math.floor(each / total * 10000) / 10000, length - 1]; });
+    });
+  }
+
+  function flow(pictures, ofYear) {
+    const placed = [...grouped(pictures, function (each) { return each.posts[0]; }).values()].flat();
+    const ratios = placed.map(ratio);
+    const wide = shares(ratios, 4, 6), narrow = shares(ratios, 2.1, 3);
+    const numbers = new Map();
+    return make("ul", { class: "gallery" }, ...placed.map(function (picture, number) {
+      const [post] = picture.posts;
+      const month = monthOf(picture, ofYear);
+      const begins = post.date && (!number || month !== monthOf(placed[number - 1], ofYear));
+      numbers.set(post, (numbers.get(post) ?? 0) + 1);
+      const style = `--r:${ratios[number]};--d:${wide[number][0]};--k:${wide[number][1]};--p:${narrow[number][0]};--q:${narrow[number][1]}`;
+      const date = post.date ? make("time", { datetime: post.date.slice(0, 10), text: shortDay(post.date) }) : null;
+      return make("li", { style, "data-item": "" },
+        begins ? make("h2", { id: "m" + post.date.slice(0, 7), text: month }) : null,
+        make("figure", null, shot(picture, words.picture_of.replace("%d", numbers.get(post)).replace("%s", function () { return post.title || words.untitled; })),
+          make("figcaption", null, link(post.page, post.title || words.untitled, { lang: "ja" }), " ", make("small", null, date, " ", ...badges(post)))));
+    }));
+  }
+
+  function shot({ path, width, height, small }, name) {
     const file = root + index.assets + path;
     const size = width && height ? { width, height } : {};
-    const image = make("img", { src: small ? root + small : file, alt: posts[0].title || words.untitled, loading: "lazy", ...size });
+    const image = make("img", { src: small ? root + small : file, alt: name, loading: "lazy", ...size, class: "unnamed" });
     // A browser runs what is in some kinds of pictures where they are opened alone.
     const opens = /\.(avif|bmp|gif|heic|ico|jp2|jpg|jxl|png|tif|webp)$/.test(path);
-    return make("li", { style: `--r:${ratio(picture).toFixed(2)}`, "data-item": "" },
-      opens ? make("a", { href: file, title: image.alt, "data-zoom": "" }, image) : image);
+    return opens ? make("a", { href: file, "data-zoom": "" }, image) : image;
   }
 
   // An entry: where another page has its state of that day, that one is shown.

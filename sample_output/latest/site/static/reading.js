@@ -3,18 +3,21 @@
 (function () {
   const entry = document.querySelector("article.entry");
   const html = document.documentElement;
-  const bodies = entry.querySelectorAll(":scope > .body, .more > .body");
   const choices = {
     face: ["sans", "serif"],
     size: ["small", "medium", "large", "largest"],
     way: ["horizontal", "vertical"],
   };
 
+  let wideTable = "";
   function reachable() {
-    for (const each of entry.querySelectorAll(".body, .body pre, .body table")) {
+    for (const each of entry.querySelectorAll(".body pre, .body .wide")) {
       const scrolls = each.scrollWidth > each.clientWidth && getComputedStyle(each).overflowX !== "visible";
-      if (scrolls) each.tabIndex = 0;
-      else each.removeAttribute("tabindex");
+      const stated = { tabindex: "0", ...(each.matches(".wide") ? { role: "region", "aria-label": wideTable } : {}) };
+      for (const [name, value] of Object.entries(stated)) {
+        if (scrolls) each.setAttribute(name, value);
+        else each.removeAttribute(name);
+      }
     }
   }
 
@@ -106,18 +109,10 @@
       pre.replaceWith(frame);
       frame.append(pre, button);
     }
+    wideTable = words.wide_table;
     reachable();
   }
 
-  // Columns that stand side by side are gone through with the wheel that goes down pages.
-  for (const body of bodies) {
-    body.addEventListener("wheel", function (event) {
-      if (html.dataset.way !== "vertical" || !event.deltaY) return;
-      const before = body.scrollLeft;
-      body.scrollLeft -= event.deltaY;
-      if (body.scrollLeft !== before) event.preventDefault();
-    }, { passive: false });
-  }
   const contents = entry.querySelector(".contents details");
   if (contents) {
     contents.open = matchMedia("(min-width: 76rem)").matches;

@@ -251,8 +251,8 @@
     const counts = new Map(value ? [[value, 0]] : []);
     for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
     const rows = [...counts].sort(function (a, b) { return select === year ? (a[0] < b[0] ? 1 : -1) : b[1] - a[1]; });
-    select.replaceChildren(new Option(words.all + " (" + hits.length + ")", ""));
-    for (const [name, number] of rows.filter(function ([name], at) { return at < MOST_NAMES || name === value; })) select.append(new Option(label(name) + " (" + number + ")", name));
+    select.replaceChildren(new Option(words.all + " (" + blogNumber(hits.length) + ")", ""));
+    for (const [name, number] of rows.filter(function ([name], at) { return at < MOST_NAMES || name === value; })) select.append(new Option(label(name) + " (" + blogNumber(number) + ")", name));
     select.value = value;
   }
 
@@ -269,18 +269,19 @@
       each.more.hidden = list.length <= each.limit;
       return list.length;
     });
-    const count = words.results.replace("%d", found.toLocaleString());
-    const alike = words.similar.replace("%d", others.toLocaleString());
+    const count = blogCounted(words.results, found);
+    const alike = blogCounted(words.similar, others);
     const section = similar.list.parentElement;
     section.hidden = !others;
     section.querySelector("h2").textContent = alike;
     facets.hidden = !all.length;
-    status.textContent = !wanted.length ? "" : !done ? (all.length ? count + "… " : "") + words.searching : found + others ? count : words.no_results;
+    const told = found || all.length && !others ? count : all.length ? "" : words.no_results;
+    status.textContent = !wanted.length ? "" : done ? told : (all.length ? count + "… " : "") + words.searching;
     if (done && others) {
       const link = document.createElement("a");
       link.href = "#similar";
       link.textContent = alike;
-      status.append(" · ", link);
+      status.append(told && " · ", link);
     }
     if (done) {
       const fitting = all.filter(function (hit) { return fits(hit); });

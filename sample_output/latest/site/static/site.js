@@ -99,6 +99,7 @@
     if (!section.dataset.days.split(" ").includes(day)) return;
     const found = await blogLoad("day", day, "day-" + day + ".js");
     section.querySelector("ul").append(...found.map(function (row) { return card(row, section.dataset); }));
+    section.querySelector("small").textContent = found.length;
     section.hidden = false;
   }
 
@@ -116,6 +117,7 @@
       for (const each of kept("reading", [])) {
         list.append(listItem(each.page + "#read-" + each.at, each.title, each.at + "%"));
       }
+      section.querySelector("small").textContent = list.children.length;
       section.hidden = !list.children.length;
     }
     const entry = document.querySelector("[data-entry]");
@@ -151,7 +153,11 @@
 
   const help = document.getElementById("keys");
   const actions = {
-    "/": function () { (document.querySelector("main input[type=search]") ?? document.querySelector("input[type=search]")).focus(); },
+    "/": function () {
+      const field = document.querySelector("main input[type=search]") ?? document.querySelector("input[type=search]");
+      if (field.checkVisibility()) field.focus();
+      else document.querySelector(".seek").click();
+    },
     j: function () { move(1); },
     k: function () { move(-1); },
     n: function () { follow("next"); },
