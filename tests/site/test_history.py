@@ -152,7 +152,9 @@ def test_home_and_about_agree_on_the_number_of_entries_and_explain_it(tmp_path: 
     build(built)
     pages = [(built.layout.latest / "site" / name).read_text("utf-8") for name in ("index.html", "about.html")]
     found = [
-        re.search(r"記事 (\d+) 件 · うち (\d+) 件はサービスから削除されています · うち (\d+) 件は非公開", page)
+        re.search(
+            r"記事 (\d+)\u00a0件 · うち (\d+)\u00a0件はサービスから削除されています · うち (\d+)\u00a0件は非公開", page
+        )
         for page in pages
     ]
     assert all(found)

@@ -220,11 +220,11 @@ def test_times_are_in_the_time_zone_of_the_blog(past: Built) -> None:
 def test_fields_have_names_and_short_ones_are_whole(past: Built) -> None:
     text = page(past, "history/version-4.html")
     assert "entry_text" not in text
-    assert re.search(r"<h3>題名</h3>\s*<p[^>]*><del>新しい題2</del> → <ins>最後の題2</ins>", text)
-    assert re.search(r"<h3>非公開</h3>\s*<p[^>]*><del>いいえ</del> → <ins>はい</ins>", text)
+    assert re.search(r"<h3>題名</h3>\s*<div class=.words.>\s*<p[^>]*><del>新しい題2</del> → <ins>最後の題2</ins>", text)
+    assert re.search(r"<h3>非公開</h3>\s*<div class=.words.>\s*<p[^>]*><del>いいえ</del> → <ins>はい</ins>", text)
     moved = page(past, "history/entry-2.html")
     days = "<del>2016年2月4日（木） 21:05</del> → <ins>2017年2月4日（土） 21:05</ins>"
-    assert re.search(rf"<h3>日時</h3>\s*<p[^>]*>{re.escape(days)}", moved)
+    assert re.search(rf"<h3>日時</h3>\s*<div class=.words.>\s*<p[^>]*>{re.escape(days)}", moved)
 
 
 def test_one_version_has_no_past(tmp_path: Path) -> None:
