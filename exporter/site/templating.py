@@ -204,12 +204,14 @@ class PageRenderer:
         self._frame = cache(self._made_frame)
         self.shell = cache(self._made_shell)
         """Returns the frame shared by all pages in one folder (``root``) and one place in the navigation."""
+        name = visible(options.title or blog_id)[0]
         self._common: dict[str, Any] = {
             "t": t,
             "language": options.language,
             "kind_names": {kind.value: translated(name, options.language) for kind, name in KIND_NAMES.items()},
             "dates": parts.dates,
-            "site_title": visible(options.title or blog_id)[0],
+            "site_title": name,
+            "site_name": name if options.title else Markup(".<wbr>").join(name.split(".")),  # an address breaks at dots
             "blog_id": blog_id,
             "content_lang": CONTENT_LANGUAGE,
             "parts": parts,
