@@ -90,7 +90,7 @@ def set_book(folder: str, out: str, identifier: str, vertical: bool) -> Answer:
     front = laid_out(_PAGE_NUMBER.sub(number_of, texts["front"]))
     pages = [*front.pages]
     if len(pages) % 2:
-        pages += laid_out('<body class="front"><p></p></body>').pages[:1]
+        pages += laid_out('<body style="page: quiet"><p></p></body>').pages[:1]
     before = len(pages)
     pages += body.pages
 

@@ -61,6 +61,8 @@ def test_a_book(tmp_path: Path) -> None:
     assert {34, 35} <= {length for _, length in lines}
     ends = [right for right, length in lines if length > 30]
     assert max(ends) - min(ends) < 0.5
+    pages = run("pdftotext", made, "-").split("\f")
+    assert [page for page in pages if re.fullmatch(r"\s*[ivx0-9]+\s*", page)] == []  # no number on an empty page
     facts = dict(line.split(":", 1) for line in run("pdfinfo", made).splitlines())
     assert "419.528 x 595.276" in facts["Page size"]
     assert "CreationDate" not in facts
