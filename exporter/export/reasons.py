@@ -77,7 +77,7 @@ class Reason(Enum):
     NOT_IN_PAGES = message_template("characters replaced that a page or its feed cannot hold")
     NOT_IN_TEXT = message_template("characters replaced that a text file cannot hold")
     SURROGATES = message_template("lone surrogates replaced, which many readers of JSON refuse")
-    NO_GLYPH = message_template("characters printed as 〓, since no installed font has them")
+    NO_GLYPH = message_template("characters printed as a substitute mark, since no installed font has them")
     LINKS_DROPPED = message_template("links made plain text, since no e-reader follows such addresses")
     CATEGORY_CUT = message_template("category's name cut at the {value} characters WordPress holds")
     FOLDER_CUT = message_template("category's name cut to what a folder's name can hold")

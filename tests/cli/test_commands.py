@@ -554,7 +554,9 @@ def test_search_in_an_older_version(program: Program, archive: Path) -> None:
 
 
 def test_a_lone_quotation_mark_is_searched(program: Program, archive: Path) -> None:
-    assert program("search", archive, '"').err == program("search", archive, '"open').err == "0 hits.\n"
+    found = program("search", archive, '"', "--json").json
+    assert (found["found"], program("search", archive, '"open').err) == (5, "0 hits.\n")
+    assert all('"' in f"{hit['title']}{hit['excerpt']}" for hit in found["hits"])
 
 
 @pytest.mark.parametrize("words", [["("], ["x", "--kind", "poem"], ["x", "--since", "then"], ["x", "--limit", "0"]])

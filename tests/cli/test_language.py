@@ -93,7 +93,7 @@ def test_the_page_of_a_diff_and_the_rules_of_a_prune_are_in_the_language(
     assert '<html lang="ja">' in text
     assert "バージョン 1（" in text
     assert [f'<th scope="col">{word}</th>' in text for word in ("新規", "変更", "消失")] == [True] * 3
-    assert "<th>記事</th>" in text
+    assert '<th scope="row">記事</th>' in text
     assert "本文" in text
     prune = ["prune", str(archive), "--keep-last", "1", "--dry-run"]
     assert "最新" in runs.run(*prune, "--lang", "ja").out

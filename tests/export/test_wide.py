@@ -417,8 +417,8 @@ def test_tables_have_the_stated_facts_at_their_end() -> None:
 
 def test_books_show_categories_tags_authors_threads_and_the_featured_picture() -> None:
     text = public("html").only().decode()
-    facts = "2024-03-01 · 海、旅 &gt; 外国 &gt; 欧州、料理 &gt; 欧州 · #夏 · #貝, 砂 · 海の人"
-    assert f'<p class="when">{facts}</p>' in text
+    facts = "2024年3月1日（金）</time> · 海、旅 &gt; 外国 &gt; 欧州、料理 &gt; 欧州 · #夏 · #貝, 砂 · 海の人"
+    assert f'<p class="when"><time datetime="2024-03-01">{facts}</p>' in text
     assert text.count('<ol class="replies">') == text.count("↩") == 3
     assert text.count("<ol") == text.count("</ol>")
     assert text.count('<li class="comment">') == text[text.index("</nav>") :].count("</li>") == 9
@@ -427,7 +427,7 @@ def test_books_show_categories_tags_authors_threads_and_the_featured_picture() -
     with zipfile.ZipFile(io.BytesIO(public("epub").files["book-public.epub"])) as packed:
         chapter = next(data for name in packed.namelist() if "海の日" in (data := packed.read(name).decode("utf-8", "replace"))
                        and name.startswith("EPUB/entry"))  # fmt: skip
-    assert facts.replace("2024-03-01", "2024年3月1日") in chapter
+    assert facts.replace("（金）</time>", "") in chapter
     assert 'alt="夏の海"' in chapter
     assert "margin-inline-start: 2.2em" in chapter
 
