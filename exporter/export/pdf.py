@@ -7,9 +7,10 @@ entries, and a colophon. :mod:`exporter.typeset` sets them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -126,11 +127,13 @@ class _Printer:
                     self._members(volume, left, following),
                     f"tag:{self._posts.blog_id},1970-01-01:pdf/{scope}",
                     self._options.vertical,
-                    lambda place, times, ids=volume.ids: self._report.changed(  # type: ignore[misc]
-                        "entries", Reason.NO_GLYPH, ids[place], times
-                    ),
+                    partial(self._note_missing_letters, volume.ids),
                 )
                 number, first = number + 1, next(iter(following), None)
+
+    def _note_missing_letters(self, ids: Mapping[str, str], place: str, times: int) -> None:
+        """Report that an entry has letters that no installed font has; ``ids`` maps its place in the book to its ID."""
+        self._report.changed("entries", Reason.NO_GLYPH, ids[place], times)
 
     def _members(
         self, volume: _Volume, left: Iterator[ExportPost], following: list[ExportPost]

@@ -62,4 +62,5 @@ def _scale(path: Path, *, turned: bool) -> tuple[int, int]:
         picture.save(path, "JPEG", quality=_QUALITY)
     else:
         picture.save(path, "PNG")
-    return picture.size  # type: ignore[no-any-return]
+    size: tuple[int, int] = picture.size
+    return size
