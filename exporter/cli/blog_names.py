@@ -124,10 +124,10 @@ def archive_named(words: str, config: Path | None = None) -> Path:
     known: list[Path] = []
     with suppress(BlogExporterError):
         known = known_archives()
-    try:
-        blog_id = blog_id_in(words)
-    except ValueError:
-        blog_id = None
+    blog_id = None
+    if has_scheme(words) or not any(mark in words for mark in "/\\"):  # a missing folder in an archive is no address
+        with suppress(ValueError):
+            blog_id = blog_id_in(words)
     if blog_id is not None:
         found = _archives_of(blog_id, [Path(blog_id), *(table.archive for table in blogs.values()), *known])
         if len(found) > 1:
