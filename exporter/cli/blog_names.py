@@ -1,4 +1,4 @@
-"""The names of a blog on a command line: an address, a blog ID, a name in the settings file, or a folder."""
+"""How a command line can name a blog: by address, blog ID, folder, or a name in the settings file."""
 
 from __future__ import annotations
 
@@ -97,11 +97,11 @@ def reason_for_address(text: str) -> str:
 
 
 def archive_named(words: str, config: Path | None = None) -> Path:
-    """Return the folder of the archive that the user named, which may not be one.
+    """Find the archive that the user named; the returned folder may lack an archive.
 
-    In this order: a name in the settings file, a folder with an archive, then the address or ID of a blog with an
-    archive in this folder, in the settings file, or among those that this user's backups wrote. All other words are
-    a path.
+    A name in the settings file comes first, then an existing path. Then follow a blog's address and ID: the search
+    covers the current folder, the settings file, and all archives that this user's backups wrote. Other words are a
+    path.
 
     Args:
         words: the user's words.
@@ -109,7 +109,7 @@ def archive_named(words: str, config: Path | None = None) -> Path:
 
     Raises:
         UsageError: several archives hold the blog.
-        NoArchive: no archive of the address is known, or the words name nothing but resemble a known name.
+        NoArchive: the address has no known archive, or the words only resemble a known name.
     """
     blogs = ConfigFile().blogs
     with suppress(BlogExporterError):  # reading an archive needs no settings
@@ -147,7 +147,7 @@ def archive_named(words: str, config: Path | None = None) -> Path:
 
 
 def _archives_of(blog_id: str, folders: list[Path]) -> list[Path]:
-    """Return the folders with an archive of the blog, each once."""
+    """Return the folders whose archive holds the blog, each once."""
     from exporter.archive.layout import Layout
     from exporter.archive.reader import read_info
 
@@ -160,7 +160,7 @@ def _archives_of(blog_id: str, folders: list[Path]) -> list[Path]:
 
 
 def nearest_name(words: str, config: Path | None) -> str | None:
-    """Return the blog in the settings file whose name the user probably meant; ``None`` if none is similar."""
+    """Return the blog in the settings file whose name the user probably meant; ``None`` without a similar one."""
     return _nearest(words, {name: name for name in read_config(config).blogs})
 
 

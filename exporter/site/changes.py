@@ -58,11 +58,11 @@ class FieldDiff(NamedTuple):
 
 
 class Bodies(NamedTuple):
-    """Writes what is in the bodies of the states before and after.
+    """Writes the bodies of two states.
 
     Attributes:
-        before: writes what was there before.
-        after: writes what is there after.
+        before: writes the bodies of the earlier state.
+        after: writes the bodies of the later state.
         root: the way from the page to the site's folder.
         inlined: finishes the HTML of one picture or player.
     """
