@@ -58,6 +58,7 @@ def _common(language: str) -> dict[str, Any]:
         "language": language,
         "dates": Dates(language),
         "site_title": "<umi> & co",
+        "site_name": "<umi> & co",
         "blog_id": "umi.blog.example.jp",
         "content_lang": CONTENT_LANGUAGE,
         "policy": POLICY,
