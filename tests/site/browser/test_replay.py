@@ -147,14 +147,15 @@ def playing(replayed: Replayed) -> Iterator[Player]:
 
 def ready(page: Page, playing: Player) -> Any:
     """Open the player, and return what it knows of the archive once it has read it."""
-    page.goto(playing.opened())
-    for _ in range(1200):
-        with suppress(Error):  # the player replaces its frame once its worker runs
-            frame = player_frame(page, "/replay/?source")
-            found = frame.evaluate(f"fetch('/replay/w/api/c/{COLLECTION}?all=1').then(answer => answer.json())")
-            if found.get("pages"):
-                return found
-        page.wait_for_timeout(50)
+    for _ in range(4):  # on a busy machine its worker may miss the first message of its page, and then waits for ever
+        page.goto(playing.opened())
+        for _ in range(400):
+            with suppress(Error):  # the player replaces its frame once its worker runs
+                frame = player_frame(page, "/replay/?source")
+                found = frame.evaluate(f"fetch('/replay/w/api/c/{COLLECTION}?all=1').then(answer => answer.json())")
+                if found.get("pages"):
+                    return found
+            page.wait_for_timeout(50)
     raise AssertionError([frame.url for frame in page.frames])
 
 
