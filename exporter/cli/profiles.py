@@ -77,6 +77,8 @@ def _print(out: Output, profile: Profile) -> None:
 
 
 def _basis(fact: KnownFact) -> str:
+    if fact.basis is FactBasis.AGREED:
+        return message("agreed with the service's owner: {source}", source=fact.source)
     if fact.basis is FactBasis.DOCUMENTED:
         return message("documented: {source}", source=fact.source)
     if fact.basis is FactBasis.OBSERVED:

@@ -18,8 +18,15 @@ BLOG_HOSTS: Final = "blog_hosts"
 """The fact that lists the hosts of a service's blogs. It is not a setting: it selects the profile of a blog."""
 
 
+AGREEMENT: Final = "agreement"
+"""The key of a user's profile that says who agreed to its rate, when and where. It is not a setting."""
+
+
 class FactBasis(StrEnum):
     """How reliable a fact is."""
+
+    AGREED = "agreed"
+    """The service's owner agreed to it; the source says who, when and where."""
 
     DOCUMENTED = "documented"
     """The service's public documentation states it."""
