@@ -41,6 +41,8 @@ HOMED = {
     "keyring",
     "lxml",
     "markdown_it",
+    "mcp",
+    "mcp_types",
     "nh3",
     "oauthlib",
     "orjson",
