@@ -1,8 +1,8 @@
-"""What an assistant may ask an archive: search, show, history and differences. Each answer names entry and version.
+"""Answers to an assistant's questions about an archive: search, show, history and differences, with citations.
 
-Only what a reader without a sign-in may see is answered, unless the owner asks for all of it: the newest state of a
-public entry and its visible comments, and an earlier state only if it was public then and the entry still is. Nothing
-is public if the owner has not declared what the blog's flags mean.
+Unless the owner asks for everything, an answer holds only texts that readers can see without a sign-in: public entries
+and their visible comments. An earlier state must have been public, and its entry must be public now. Without the
+owner's declaration about the flags, nothing is public.
 
 The archive's texts come from strangers. They are values of ``archived`` alone, so that a program can tell them from the
 answers' own words.
@@ -53,7 +53,7 @@ class Assistant:
         path: the archive.
         settings: how to read its records.
         folder: an empty folder for the search indexes.
-        everything: whether private entries, hidden comments and what is gone are answered too.
+        everything: whether answers may also hold private entries, hidden comments and removed records.
     """
 
     def __init__(self, path: Path, settings: Settings, folder: Path, *, everything: bool = False) -> None:
@@ -67,7 +67,7 @@ class Assistant:
         self._api.close()
 
     def overview(self) -> dict[str, Any]:
-        """Return what the archive holds: its blog, its versions and its numbers."""
+        """Return the blog, its versions and, with everything, the numbers of its records."""
         overview, versions = self._api.overview(), self._api.versions()["versions"]
         shown = {"blog": overview["blog_id"], "newest_version": overview["version"], "everything": self._everything}
         dates = [{"version": row["version"], "finished_at": row["finished_at"]} for row in versions]
@@ -102,7 +102,7 @@ class Assistant:
         """Return an entry with its comments, as of a version.
 
         Raises:
-            NoSuchRecord: there is none that may be shown.
+            NoSuchRecord: no such entry may be shown.
         """
 
         def work(reading: _Reading) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class Assistant:
         return self._read(work)
 
     def history(self, entry: str) -> dict[str, Any]:
-        """Return the changes of an entry: versions, times and fields.
+        """Return an entry's changes: their versions, times and fields.
 
         Raises:
             NoSuchRecord: there is no entry that may be shown.
@@ -185,7 +185,7 @@ class Assistant:
 
 
 class _Reading:
-    """One consistent reading of the archive, and what it may show. Use it as a context manager."""
+    """One consistent reading, which knows the records that may be shown. Use it as a context manager."""
 
     def __init__(self, archive: Archive, settings: Settings, *, everything: bool) -> None:
         self.archive = archive
@@ -203,10 +203,10 @@ class _Reading:
         self._state.close()
 
     def post(self, entry: str, version: int | None) -> tuple[Post, int]:
-        """Return an entry as of a version, with the version that holds it.
+        """Return an entry in the state of a version, and the version that holds that state.
 
         Raises:
-            NoSuchRecord: there is none that may be shown.
+            NoSuchRecord: no such entry may be shown.
         """
         number = self.newest if version is None else version
         if number not in self.archive.versions():

@@ -62,7 +62,7 @@ def serve(assistant: Assistant) -> None:
 
         @tool
         async def show(entry: str, version: int | None = None, offset: int = 0) -> dict[str, Any]:
-            """The text of an entry with its comments, now or as of a version; offset continues a long text."""
+            """Show an entry's text and comments, now or as of a version; offset continues a long text."""
             return await answered(lambda: assistant.show(entry, version, offset))
 
         @tool
