@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from exporter.archive.state import State
     from exporter.html.diff import Op
-    from exporter.model.records import Comment, Post
+    from exporter.model.records import Comment, Post, Raw
     from exporter.search.index import Hit
     from exporter.service.interface import Records
     from exporter.settings import Settings
@@ -220,7 +220,7 @@ class _Reading:
         """Return whether an entry's state as of a version may be shown."""
         if self._everything:
             return True
-        if self._hides_all or self.archive.record(Kind.ENTRIES, entry, version) is None:
+        if self._hides_all or self._raw(Kind.ENTRIES, entry, version) is None:
             return False
         return self._visibility(version).entry(self._post_at(entry, version)).status is PostStatus.PUBLISH
 
@@ -228,10 +228,10 @@ class _Reading:
         """Return whether a comment's state as of a version may be shown."""
         if self._everything:
             return True
-        stored = self.archive.record(Kind.COMMENTS, comment_id, version)
-        if stored is None or self._hides_all:
+        raw = self._raw(Kind.COMMENTS, comment_id, version)
+        if raw is None or self._hides_all:
             return False
-        comment = self._service.comment(stored.data())
+        comment = self._service.comment(raw)
         return (
             self.is_shown(comment.post_id, version)
             and self._visibility(version).why_hidden(comment_id, comment) is None
@@ -255,10 +255,18 @@ class _Reading:
         }
 
     def _post_at(self, entry: str, version: int) -> Post:
-        known = self.archive.last_known(Kind.ENTRIES, entry, version)
-        item = self.archive.record(Kind.ENTRY_LIST, entry, version)
-        raw = {} if known is None or known.stored is None else known.stored.data()
-        return self._service.post(raw, None if item is None else item.data())
+        raw = self._raw(Kind.ENTRIES, entry, version)
+        if raw is None:
+            known = self.archive.last_known(Kind.ENTRIES, entry, version)
+            raw = {} if known is None or known.stored is None else known.stored.data()
+        return self._service.post(raw, self._raw(Kind.ENTRY_LIST, entry, version))
+
+    def _raw(self, kind: Kind, record_id: str, version: int) -> Raw | None:
+        """Return a record of a version; the opened state of the newest one answers without reading its files again."""
+        if version == self.newest:
+            return self._state.load(kind, record_id)
+        found = self.archive.record(kind, record_id, version)
+        return None if found is None else found.data()
 
     def _visibility(self, version: int) -> Visibility:
         newest = None if version == self.newest else Newest(self._state, read_at(self.archive, self.newest))
