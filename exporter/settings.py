@@ -387,9 +387,10 @@ def resolve(
     if remembered is not None:
         sources.append((Source(Origin.ARCHIVE, str(remembered.path)), remembered.values))
     profile = _profile(sources, file, blog_id)
-    if profile is not None:
-        sources.append((Source(Origin.PROFILE, profile.name), profile.settings))
     named = next((values["service"] for _, values in sources if "service" in values), None)
+    if profile is not None:
+        sources.append((Source(Origin.PROFILE, profile.name), _facts_for(profile, named)))
+        named = named or profile.settings.get("service")
     name = named or service or (profile.service if profile is not None else "")
     kind = DECLARATIONS.get(str(name))
     sources.append((Source(Origin.DEFAULT), {"service": name, **kind.defaults} if kind is not None else {}))
@@ -416,6 +417,13 @@ def resolve(
         new_home_token=new and new.strip(),
         sources=origins,
     )
+
+
+def _facts_for(profile: Profile, service: str | None) -> dict[str, str]:
+    """Return a profile's settings. Its limits are meant for its own service, not for another way into the blog."""
+    if service is None or profile.service in {"", service}:
+        return profile.settings
+    return {name: value for name, value in profile.settings.items() if name not in {"rate", "concurrency"}}
 
 
 def _origin_of_token(environment: Mapping[str, str], file: ConfigFile, origins: Mapping[str, Source]) -> Source:

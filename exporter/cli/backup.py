@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -229,10 +228,9 @@ def _with_title(source: NamedSource, out: Output) -> NamedSource:
     from exporter.cli.questions import Questions
 
     target, title = source.target, source.title
-    attended = not out.as_json and out.verbosity >= 0 and sys.stdin.isatty() and sys.stderr.isatty()
     if Archive.exists(target.root):
         title = "" if kept_title(target.root) else title
-    elif attended and target.settings.site:
+    elif out.attended and target.settings.site:
         title = asked_title(Questions(), target.blog_id, title)
     if not title:
         return source

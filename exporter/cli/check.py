@@ -14,10 +14,10 @@ from exporter.cli.output import OnLoss, Output, size_text, time_text
 from exporter.cli.source import counts_text, explored, files_at, nothing_at
 from exporter.cli.target import find_target
 from exporter.errors import Incomplete, UsageError
-from exporter.message import PROGRAM, message, suggested
+from exporter.message import message, suggested
 from exporter.model.kinds import Kind
 from exporter.text import left, printable, right, width, wrapped
-from exporter.translation import translated
+from exporter.translation import program_words, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -221,7 +221,7 @@ def page(result: CheckResult) -> Iterator[str]:
 
 def _advice(text: str) -> Iterator[str]:
     """Yield advice in lines. A command at its end has a separate line, so that it can be copied."""
-    words, mark, command = text.partition(f"{PROGRAM} ")
+    words, mark, command = text.partition(f"{program_words()} ")
     yield from _wrapped("    ", words.rstrip())
     if mark:
         yield f"    {mark}{command}"

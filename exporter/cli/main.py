@@ -15,8 +15,10 @@ from exporter import __version__
 from exporter.cli.help import HelpedGroup
 from exporter.cli.language import speak, with_language
 from exporter.cli.output import OnLoss, Output, ReaderClosed, SafeStream, open_closed_streams, report, safe_streams
+from exporter.cli.shell_words import shell_words
 from exporter.errors import BlogExporterError, Interrupted, NoMemory, UsageError
 from exporter.message import PROGRAM, Message, message
+from exporter.translation import set_program_words
 
 COMMANDS: Final = {
     "init": message("Save a blog for the first time, and schedule a backup every night."),
@@ -110,6 +112,7 @@ def run() -> NoReturn:
     open_closed_streams()
     if os.name == "posix" and sys.getfilesystemencoding() != "utf-8":
         _begin_in_utf8()
+    set_program_words(shell_words)
     sys.exit(main(sys.argv[1:]))
 
 

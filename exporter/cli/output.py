@@ -160,6 +160,11 @@ class Output:
     verbosity: int = 0
     name: str | None = None
 
+    @property
+    def attended(self) -> bool:
+        """Whether a person can be asked: at a terminal, and not with ``--json`` or ``-q``."""
+        return not self.as_json and self.verbosity >= 0 and sys.stdin.isatty() and sys.stderr.isatty()
+
     def say(self, text: str = "", /, *, level: int = 0, **values: Any) -> None:
         """Print a line for people on standard error."""
         if self.verbosity >= level:

@@ -279,7 +279,7 @@ def _print(out: Output, document: dict[str, Any], found: Status) -> None:
             out.answer(message("As of the last run that finished:"))
     begun = newest is not None or last is not None
     if begun and (found.problem is None or found.problem.name != "FIRST_RUN"):
-        for each in completeness_lines(document["completeness"], document["problems"]):
+        for each in completeness_lines(Path(document["archive"]), document["completeness"], document["problems"]):
             out.answer(each)
     for line in _capture_lines(document["capture"]):
         out.answer(line)

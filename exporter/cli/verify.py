@@ -230,7 +230,7 @@ def _report(
     if not versions:
         out.answer(message("There is no version yet: the archive has captures alone."))
         return 0
-    for line in completeness_lines(completeness, problems):
+    for line in completeness_lines(place, completeness, problems):
         out.answer(line)
     out.answer("Head: {head}", head=newest or message("none yet, the next backup seals this archive"))
     if document["complete"]:
