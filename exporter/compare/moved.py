@@ -327,10 +327,11 @@ class _Judge:
         titled = bool(before.title) and before.title == after.title
         quoted = not {*before.addresses}.isdisjoint(after.quoted) or not {*after.addresses}.isdisjoint(before.quoted)
         text = self._likeness(one, other)
-        near_title = titled or _holds(before.title, after.title)
         score = 4 * max(text.dice, text.held * 0.9) + 2 * titled + closeness + quoted
         if closeness is Closeness.MINUTE:
-            verdict = self._of_same_minute(text, titled=titled, near_title=near_title)
+            near_title = titled or _holds(before.title, after.title)
+            begins = bool(before.start) and before.start == after.start
+            verdict = self._of_same_minute(text, titled=titled, near_title=near_title, begins=begins)
         elif closeness is Closeness.ZONE:
             verdict = self._of_same_day(text, titled=titled)
         else:
@@ -338,13 +339,13 @@ class _Judge:
         return verdict, score
 
     @staticmethod
-    def _of_same_minute(text: _Likeness, *, titled: bool, near_title: bool) -> _Verdict:
+    def _of_same_minute(text: _Likeness, *, titled: bool, near_title: bool, begins: bool) -> _Verdict:
         if text.longest < _SHORT_TEXT:
             return _Verdict.SAME if titled and text.equal else _Verdict.OTHER
         is_cut = text.held >= 0.8 and text.shortest >= _CUT_TEXT
         if (titled and (text.dice >= 0.3 or text.held >= 0.5)) or (near_title and (text.dice >= 0.5 or is_cut)):
             return _Verdict.SAME
-        if text.equal or (text.dice >= 0.7 and text.shortest >= _CUT_TEXT) or (is_cut and text.shortest >= _PLAIN_TEXT):
+        if text.equal or (text.dice >= 0.7 and text.shortest >= _CUT_TEXT) or (is_cut and begins):
             return _Verdict.SAME
         return _Verdict.NEAR if titled or text.dice >= 0.5 or is_cut else _Verdict.OTHER
 
