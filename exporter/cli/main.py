@@ -37,6 +37,7 @@ COMMANDS: Final = {
     "move": message("Move the blog into a WordPress by its API."),
     "compare": message("Compare a new home with the archive."),
     "site": message("Make the offline site of any version, or a copy to publish."),
+    "library": message("Make one site of several blogs of one person."),
     "serve": message("Serve the site locally, with a search over all versions."),
     "sync": message("Copy an archive to another disk or to S3, or restore it."),
     "prune": message("Remove old versions by rules such as --keep-daily 30."),
@@ -61,7 +62,7 @@ MODULES: Final = {
 GROUPS: Final = {
     message("Begin"): ("init", "demo", "profiles", "login", "logout", "whoami", "check"),
     message("Back up"): ("backup", "capture", "schedule", "fleet", "status", "verify"),
-    message("Look"): ("log", "diff", "show", "search", "files", "site", "serve"),
+    message("Look"): ("log", "diff", "show", "search", "files", "site", "library", "serve"),
     message("Move to a new home"): ("inspect", "export", "move", "compare"),
     message("Keep in order"): ("sync", "prune", "rebuild", "completion"),
 }

@@ -232,6 +232,9 @@ def comment_list(site: Site, post: PostSummary, found: list[Comment]) -> str:
     if not site.catalogue.comment_ids(post):
         return ""
     comments = in_order(found)
+    library = site.library
+    if library is not None and len(post.blogs) > 1:  # ids of two blogs have no order
+        comments.sort(key=lambda each: (_moment(each), library.blog_of(each.id).number))
     shown = [site.shown(each, post.page) for each in comments]
     below: defaultdict[int | None, list[int]] = defaultdict(list)
     placed = replies(comments)
@@ -246,6 +249,10 @@ def comment_list(site: Site, post: PostSummary, found: list[Comment]) -> str:
 
     heading = site.parts.t("Comments: {n}", n=len(comments))
     return f'<section class="comments" id="comments">\n<h2>{heading}</h2>\n<ol>\n{rows(None)}</ol>\n</section>\n'
+
+
+def _moment(comment: Comment) -> float:
+    return float("inf") if comment.date is None else comment.date.timestamp()
 
 
 def _reply_row(site: Site, shown: list[ShownComment], reply: Reply, at: int) -> str:
