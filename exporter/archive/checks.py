@@ -136,6 +136,7 @@ _REPAIR = message("run backup, which writes the records again that the service s
 _COPIED = message("run backup or verify --repair; if neither helps, restore this file from another copy of the archive")
 _RUNS = message("no record of the blog is lost; {copied}", copied=_COPIED)
 _CAPTURED = message("restore it from another copy of the archive; a new capture only has the pages as they are now")
+_SEALED = message("restore it from another copy of the archive, or check against a seal that you kept elsewhere")
 _REBUILD = message("run rebuild")
 _BACKUP = message("run backup")
 
@@ -180,6 +181,16 @@ class FindingCode(StrEnum):
     CAPTURE_DAMAGED = "capture-damaged", _CAPTURED
     RECORD_DAMAGED = "record-damaged", _CAPTURED
     INDEX_WRONG = "index-wrong", _CAPTURED
+    EVIDENCE_DAMAGED = "evidence-damaged", _SEALED
+    EVIDENCE_MISSING = "evidence-missing", _SEALED
+    EVIDENCE_CONTRADICTED = (
+        "evidence-contradicted",
+        message("restore the archive from another copy; if you pruned it yourself, confirm that with seal --rewritten"),
+    )
+    EVIDENCE_UNTRUSTED = (
+        "evidence-untrusted",
+        message("name what you trust: --tsa-root FILE for the authority, --signers FILE for keys"),
+    )
     UNFINISHED = "unfinished", message("run sync again")
 
 

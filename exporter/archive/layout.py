@@ -120,6 +120,7 @@ class Layout:
 
     Attributes:
         capture_runs: a line for each run of ``capture``.
+        evidence: signed and timestamped statements about the archive.
         checkpoint: the records that an unfinished run has read.
         latest_record: the version in ``latest/``, and the hashes of its files.
         latest_rows: the ids, hashes and lengths of the lines of ``latest/``.
@@ -151,6 +152,7 @@ class Layout:
     assets = _Below("root", "assets")
     captures = _Below("root", _CAPTURES)
     capture_runs = _Below("root", *CAPTURE_RUNS.split("/"))
+    evidence = _Below("root", "evidence")
     latest = _Below("root", "latest")
     work = _Below("root", ".work")
     lock = _Below("work", "lock")

@@ -174,13 +174,17 @@ HARMLESS: Final = frozenset(
 CONFIRMED: Final = frozenset(
     {
         "account", "allow_private_network", "archive_fallback", "auth", "base_url", "entry_url", "file_url", "home_url",
-        "operator", "profile", "service", "skip_asset_hosts", "token_file", "user", "user_agent", *SERVICE_OPTIONS,
+        "operator", "profile", "seal", "seal_key", "service", "skip_asset_hosts", "token_file", "tsa", "tsa_root",
+        "user", "user_agent", *SERVICE_OPTIONS,
     }
 )  # fmt: skip
 """Settings that count only in a file that a run of this user wrote. All others are never stored."""
 OF_ONE_RUN: Final = frozenset({"wait_lock"})
 """Settings of the scheduled run only. Earlier programs stored them, and then a person's backup waited for an hour."""
 _OF_VIEWS: Final = frozenset({"entry_url", "markdown", "site", "site_lang", "site_title", "timezone"})
+_OF_SEALS: Final = frozenset({"seal_key", "tsa", "tsa_root"})
+_FILES: Final = frozenset({"seal_key", "token_file", "tsa_root"})
+"""Settings that name a file; a later backup may start in another folder."""
 _MAX_FILE_BYTES: Final = 64 * 1024
 _MAX_TITLE_CHARACTERS: Final = 500
 _MAY_HOLD_A_SECRET: Final = re.compile(r"://[^/]*@|[?#]")
@@ -341,7 +345,7 @@ def _is_writable(text: str) -> bool:
 
 def _written(name: str, value: Any) -> str:
     text = setting_text(value)
-    return str(Path(text).absolute()) if name == "token_file" else text
+    return str(Path(text).absolute()) if name in _FILES else text
 
 
 def _digest(data: bytes) -> str:
@@ -354,9 +358,9 @@ def settings_to_read_with(
     config: Path | None,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Settings:
-    """Return the settings for reading an archive: with its table of the user's settings file, and those of its views.
+    """Return the settings for reading an archive: with its table of the user's settings file, and some of its own.
 
-    If the archive's own settings file cannot be used, this warns and goes on without it.
+    Its own settings about views and seals count. If its settings file cannot be used, this warns and goes on.
 
     Args:
         archive: the archive.
@@ -372,7 +376,9 @@ def settings_to_read_with(
     remembered = None
     try:
         kept = read_archive_settings(root)
-        remembered = Remembered(kept.path, {name: kept.values[name] for name in _OF_VIEWS & kept.values.keys()})
+        remembered = Remembered(
+            kept.path, {name: kept.values[name] for name in (_OF_VIEWS | _OF_SEALS) & kept.values.keys()}
+        )
     except BlogExporterError as error:
         warn(said(error))
     name = None if table is None else table.name

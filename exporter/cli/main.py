@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "search": message("Search titles, bodies, comments and file names."),
     "files": message("List uploads and pictures, with their uses and gaps."),
     "verify": message("Check that an archive is intact and complete."),
+    "seal": message("Prove an archive's content and date with a signature and a timestamp."),
     "inspect": message("Show the values of a blog's undocumented flags."),
     "export": message("Export the blog for another service or program."),
     "move": message("Move the blog into a WordPress by its API."),
@@ -61,7 +62,7 @@ MODULES: Final = {
 
 GROUPS: Final = {
     message("Begin"): ("init", "demo", "profiles", "login", "logout", "whoami", "check"),
-    message("Back up"): ("backup", "capture", "schedule", "fleet", "status", "verify"),
+    message("Back up"): ("backup", "capture", "schedule", "fleet", "status", "verify", "seal"),
     message("Look"): ("log", "diff", "show", "search", "files", "site", "library", "serve"),
     message("Move to a new home"): ("inspect", "export", "move", "compare"),
     message("Keep in order"): ("sync", "prune", "rebuild", "completion"),

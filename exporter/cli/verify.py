@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +12,7 @@ import click
 
 from exporter.archive.archive import Archive
 from exporter.archive.layout import capture_numbers
-from exporter.cli.help import cli_command
+from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import (
     complete_archives,
     identity_option,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from exporter.archive.checks import Finding
     from exporter.cli.progress_bar import ProgressBar
 
+LookAtSeals = Callable[[Archive, str], tuple[dict[str, Any], list[Message], tuple[list[dict[str, object]], int]]]
 _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
 
 
@@ -47,20 +49,43 @@ _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
         The command prints the archive's head, a hash of everything. Keep it elsewhere: --expect shows later that
         this is the same archive or a newer state of it. Without --identity, the check of an encrypted copy is
         limited to sizes. Exits with 13 if something is damaged or --expect fails, and with 3 if the archive is
-        intact but incomplete."""
+        intact but incomplete.
+
+        --evidence also checks the seals, without a network: by when the content existed, and that nobody changed it
+        since. Exits with 5 if there is none."""
     ),
 )
 @click.argument("archive", metavar="DIR", shell_complete=complete_archives)
 @click.option("--quick", is_flag=True, help=message("Check sizes, chains, and the hashes of changed files."))
 @click.option("--repair", "repairs", is_flag=True, help=message("First restore damaged files, without the service."))
 @click.option("--expect", metavar="HASH", help=message("Fail unless HASH is the present head, or an earlier one."))
+@click.option("--evidence", "sealed", is_flag=True, help=message("Also check the seals, without a network."))
+@click.option("--seal", "kept", multiple=True, metavar="FILE|HASH", help=message("Also check a seal kept elsewhere."))
+@click.option("--signers", type=PATH, metavar="FILE", help=message("Trust only the public keys in FILE for seals."))
+@click.option("--tsa-root", metavar="FILE", help=message("PEM file of root certificates to trust for timestamps."))
 @identity_option
 @with_output()
 def verify_command(
-    *, out: Output, archive: str, quick: bool, repairs: bool, expect: str | None, identities: tuple[Path, ...]
+    *,
+    out: Output,
+    archive: str,
+    quick: bool,
+    repairs: bool,
+    expect: str | None,
+    identities: tuple[Path, ...],
+    sealed: bool,
+    kept: tuple[str, ...],
+    signers: Path | None,
+    tsa_root: str | None,
 ) -> int:
     """Run ``verify``."""
     digits = None if expect is None else _digits(expect)
+    look = None
+    if sealed or kept or signers is not None or tsa_root is not None:
+        if quick:
+            # A quick check trusts the times of files, which a forger can set.
+            raise UsageError(message("Seals prove something only if every byte is checked: leave out --quick."))
+        look = partial(_evidence_of, out, signers=signers, kept=kept, tsa_root=tsa_root)
     archive = place_named(archive)
     if is_copy(archive, identities):
         if quick or repairs:
@@ -69,7 +94,7 @@ def verify_command(
                 "--quick and --repair."
             )
             raise UsageError(text)
-        return _verify_copy(out, archive, identities, digits)
+        return _verify_copy(out, archive, identities, digits, look)
     reader = Archive.open(Path(archive))
     has_captures = bool(capture_numbers(reader.layout))
     if not has_captures:
@@ -84,10 +109,24 @@ def verify_command(
         findings = reader.verify(quick=quick, progress=bar.update, records=records)
         found = _printed(out, findings, lambda finding: finding.mend)
         backup = suggested("backup", Path(archive))
-        return _report(out, reader, str(reader.path.absolute()), found, digits, backup, quick=quick, restored=restored)
+        about = {"quick": quick, "restored": restored}
+        return _report(out, reader, str(reader.path.absolute()), found, digits, backup, look, **about)
 
 
-def _verify_copy(out: Output, place: str, identities: tuple[Path, ...], digits: str | None) -> int:
+def _evidence_of(
+    out: Output, archive: Archive, place: str, *, signers: Path | None, kept: tuple[str, ...], tsa_root: str | None
+) -> tuple[dict[str, Any], list[Message], tuple[list[dict[str, object]], int]]:
+    """Check the seals of an archive; return the JSON object, the lines, and the findings as :func:`_printed` does."""
+    from exporter.cli.evidence import checked_evidence, evidence_document, evidence_lines
+
+    found = checked_evidence(out, archive, place, signers=signers, kept=kept, tsa_root=tsa_root)
+    lines = list(evidence_lines(found, every=out.verbosity > 0))
+    return evidence_document(found), lines, _printed(out, found.findings, lambda finding: finding.mend)
+
+
+def _verify_copy(
+    out: Output, place: str, identities: tuple[Path, ...], digits: str | None, look: LookAtSeals | None
+) -> int:
     """Check a copy in its store."""
     from exporter.copies.checks import CopyCheck
     from exporter.copies.opening import locks_of
@@ -95,7 +134,7 @@ def _verify_copy(out: Output, place: str, identities: tuple[Path, ...], digits: 
     try:
         opened = store_at(place, identities)
     except CopyEncrypted:
-        if digits is not None:
+        if digits is not None or look is not None:
             raise
         return _look_from_outside(out, place)
     with CopyCheck(opened) as check, _bar(out) as bar:
@@ -105,7 +144,7 @@ def _verify_copy(out: Output, place: str, identities: tuple[Path, ...], digits: 
         if locked is not None:
             warn_about_locked(out, locked)
         about = {"locked": None if locked is None else locked.document()}
-        return _report(out, check.archive, opened.place, found, digits, None, **about)
+        return _report(out, check.archive, opened.place, found, digits, None, look, **about)
 
 
 def _look_from_outside(out: Output, place: str) -> int:
@@ -175,6 +214,7 @@ def _report(
     found: tuple[list[dict[str, object]], int],
     digits: str | None,
     backup: str | None,
+    look: LookAtSeals | None,
     **about: object,
 ) -> int:
     """Print the result of a check.
@@ -186,13 +226,19 @@ def _report(
         found: the findings and the number of damaged files.
         digits: the expected head.
         backup: the command that backs up the archive; ``None`` for a copy, which no backup writes.
+        look: checks the seals, if that was asked for.
         about: further members of the JSON object.
 
     Raises:
         ArchiveDamaged: something is damaged, or the head is not the expected one.
         Incomplete: everything is intact, but not complete.
+        NoSuchRecord: the seals should be checked, and there are none.
     """
     findings, damage = found
+    proofs: list[Message] = []
+    if look is not None:
+        about["evidence"], proofs, (others, broken) = look(reader, place)
+        findings, damage = findings + others, damage + broken
     completeness, problems = reader.completeness()
     newest = reader.head()
     known = None if digits is None else _has_been(reader, digits)
@@ -217,22 +263,17 @@ def _report(
         )
     if damage:
         raise ArchiveDamaged(_damaged(place, damage))
-    there = counted(versions, "version")
-    number = len(capture_numbers(reader.layout))
-    if number:
-        there = message("{versions}, {captures}", versions=there, captures=counted(number, "capture"))
-    if number and not about.get("quick") and backup is not None:
-        out.answer("Intact: {versions}, every hash, chain, fold and record of a capture holds.", versions=there)
-    elif about.get("quick"):
-        out.answer("Intact: {versions}, sizes, chains and the sums of changed files hold.", versions=there)
-    else:
-        out.answer("Intact: {versions}, every hash, chain and fold holds.", versions=there)
+    _say_intact(
+        out, versions, len(capture_numbers(reader.layout)), is_copy=backup is None, quick=bool(about.get("quick"))
+    )
     if not versions:
         out.answer(message("There is no version yet: the archive has captures alone."))
         return 0
     for line in completeness_lines(place, completeness, problems):
         out.answer(line)
     out.answer("Head: {head}", head=newest or message("none yet, the next backup seals this archive"))
+    for line in proofs:
+        out.answer(line)
     if document["complete"]:
         return 0
     if backup is not None:
@@ -245,6 +286,18 @@ def _report(
         "{archive} is an intact copy of an archive that is not complete: back up the archive, then run sync.",
         archive=place,
     )
+
+
+def _say_intact(out: Output, versions: int, captures: int, *, is_copy: bool, quick: bool) -> None:
+    there = counted(versions, "version")
+    if captures:
+        there = message("{versions}, {captures}", versions=there, captures=counted(captures, "capture"))
+    if captures and not quick and not is_copy:
+        out.answer("Intact: {versions}, every hash, chain, fold and record of a capture holds.", versions=there)
+    elif quick:
+        out.answer("Intact: {versions}, sizes, chains and the sums of changed files hold.", versions=there)
+    else:
+        out.answer("Intact: {versions}, every hash, chain and fold holds.", versions=there)
 
 
 def _damaged(name: str, damage: int) -> Message:

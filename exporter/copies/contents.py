@@ -20,6 +20,7 @@ from typing import Any, Final, Protocol
 from exporter import lossless_json
 from exporter.archive.archive import Archive
 from exporter.archive.captures import CaptureInfo, is_capture_file
+from exporter.archive.evidence import place_in_evidence
 from exporter.archive.layout import (
     CAPTURE,
     CAPTURE_RUNS,
@@ -75,6 +76,11 @@ def place_in_version(name: str) -> tuple[int | None, str]:
     """Return an object's version number and file; ``None`` for an object outside versions."""
     found = _PART.fullmatch(name) if name.startswith(VERSIONS) else None
     return (None, "") if found is None else (int(found[2]), found[3])
+
+
+def _is_numbered(name: str) -> bool:
+    """Return whether an object belongs to a capture or to a seal."""
+    return bool(place_in_capture(name)[0] or place_in_evidence(name)[0])
 
 
 class History(Protocol):
@@ -142,7 +148,7 @@ class SecondCopy:
             if part is not None:
                 self._parts[part[1]].setdefault(int(part[2]), set()).add(part[3])
                 self.objects[found.name] = found
-            elif found.name in _DOCUMENTS or asset_digest(found.name) or place_in_capture(found.name)[0]:
+            elif found.name in _DOCUMENTS or asset_digest(found.name) or _is_numbered(found.name):
                 self.objects[found.name] = found
             elif found.name not in _NOT_SENT:
                 self.strange.append(found.name)

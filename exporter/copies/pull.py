@@ -49,6 +49,7 @@ from exporter.copies.contents import (
     relate,
     require_related,
 )
+from exporter.copies.evidence import SealPull
 from exporter.copies.incoming import receive_assets
 from exporter.copies.store import Store, read_whole
 from exporter.copies.transfer import (
@@ -88,6 +89,7 @@ class Pull:
         self._write = write
         self._lock = ArchiveLock(self.layout.lock)
         self._captures = CapturePull(self.layout, self.copy)
+        self._seals = SealPull(self.layout, self.copy)
         self._stored: set[str | None] = set()
         self._info, info = self.copy.info()
         self._info_sha256 = hashlib.sha256(self._info).hexdigest()
@@ -145,11 +147,14 @@ class Pull:
         )
         plan.assets = dict(self._missing_assets())
         self._captures.plan(plan)
+        with atomic.translated(self.layout.evidence):
+            self._seals.plan()
         if related.relation is not Relation.BEHIND:
             self._plan_growing(plan)
         plan.add_damaged(*self.copy.missing())
         names = [*plan.documents, *plan.assets]
         names += [self.copy.part(number, part) for number, parts in plan.versions.items() for part in parts]
+        names += self._seals.names()
         found = [self.copy.objects[name] for name in names if name in self.copy.objects]
         plan.objects = len(found) + len(plan.replaced)
         plan.bytes = sum(each.size or 0 for each in found) + sum(map(len, plan.replaced.values()))
@@ -170,6 +175,7 @@ class Pull:
             named = [self.layout.root.joinpath(*folder.split("/")) for folder in folders]
             atomic.sync_all(self.layout.assets, (), [*named, self.layout.assets])
         self._captures.fetch(plan, tally)
+        self._seals.fetch(plan, tally)
         incomplete = (
             {}
             if plan.relation is Relation.PRUNED

@@ -38,6 +38,7 @@ from exporter.copies.contents import (
     relate,
     require_related,
 )
+from exporter.copies.evidence import SealPush
 from exporter.copies.store import Store, content_of, content_of_file, read_whole
 from exporter.copies.transfer import OnProgress, SyncResult, TransferCount, in_parallel
 from exporter.errors import ArchiveDamaged, ArchiveLocked, HistoriesDiffer, NoArchive, NoSuchObject
@@ -73,6 +74,7 @@ class Push:
         self.copy = SecondCopy(store)
         self._require_ours()
         self._captures = CapturePush(self.layout, self.copy)
+        self._seals = SealPush(self.layout, self.copy)
         if self.copy.pruning is not None and not pruning:
             raise ArchiveLocked(
                 "A prune of {place} is running or was interrupted: wait for its end, or complete it with sync --prune.",
@@ -94,6 +96,7 @@ class Push:
         if related.relation is not Relation.BEHIND:
             self._plan_versions(plan)
         self._captures.plan(plan)
+        self._seals.plan(plan)
         if related.relation is not Relation.PRUNED:
             plan.damaged_there += [*self._strays(related.common), *self._other_sizes()]
         self._plan_growing(plan)
@@ -106,7 +109,7 @@ class Push:
             for part in missing
         ]
         sizes += [size for missing in plan.captures.values() for size in missing.values()]
-        sizes += [len(data) for data in plan.replaced.values()]
+        sizes += [*self._seals.sizes.values(), *map(len, plan.replaced.values())]
         plan.objects, plan.bytes = len(sizes), sum(sizes)
         return plan
 
@@ -139,6 +142,7 @@ class Push:
                 self.send_version(number, missing, tally)
             if plan.versions:
                 self._require_no_prune()
+        self._seals.send(tally)
         for name, data in plan.replaced.items():
             self._replace(name, data)
             tally.add(len(data), stored=True)

@@ -39,7 +39,7 @@ _MUTABLE: Final = re.compile(
     rf"(?P<folder>(?:.*/)?)(?P<file>{re.escape(_LOG)}|{_SEAL}|versions\.new\.json)(?P<ending>(?:\.age)?)", re.DOTALL
 )
 _OF_A_PRUNE: Final = re.compile(r"(?:.*/)?versions\.new(?:/.*|\.json(?:\.age)?)", re.DOTALL)
-_OF_A_VERSION: Final = re.compile(r"(?:.*/)?(?:versions(?:\.new)?|captures)/[0-9]+/", re.DOTALL)
+_OF_A_VERSION: Final = re.compile(r"(?:.*/)?(?:versions(?:\.new)?|captures|evidence)/[0-9]+/", re.DOTALL)
 
 
 def is_mutable(name: str) -> bool:

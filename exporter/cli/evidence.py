@@ -1,0 +1,125 @@
+"""The part of ``verify`` about seals: their proofs and their faults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.archive.archive import Archive
+from exporter.archive.settings_file import settings_to_read_with
+from exporter.cli.output import Output
+from exporter.cli.seal import stamp_text
+from exporter.errors import NoSuchRecord
+from exporter.message import Message, message, message_n, suggested
+
+if TYPE_CHECKING:
+    from exporter.evidence.checks import CheckedSeal, Evidence
+
+_DIGEST: Final = re.compile("[0-9a-f]{64}")
+
+
+def checked_evidence(
+    out: Output, archive: Archive, place: str, *, signers: Path | None, kept: Sequence[str], tsa_root: str | None
+) -> Evidence:
+    """Check the seals of an archive.
+
+    Args:
+        out: prints warnings about settings.
+        archive: the archive.
+        place: its path or address.
+        signers: the file with the keys that the user trusts.
+        kept: seals that were kept elsewhere: files, folders or hashes.
+        tsa_root: the file with the roots that the user trusts.
+
+    Raises:
+        UsageError: a file cannot be read, or a library is missing.
+        NoSuchRecord: neither the archive nor the user has a seal.
+    """
+    from exporter.evidence.libraries import require_libraries
+
+    require_libraries()
+    from exporter.evidence.checks import Trust, check_evidence, read_kept
+    from exporter.evidence.signers import read_signers
+    from exporter.evidence.timestamps import trusted_roots
+
+    settings = settings_to_read_with(archive, {"tsa_root": tsa_root}, None, out.warn)
+    trust = Trust(trusted_roots(settings.tsa_root), None if signers is None else read_signers(signers))
+    digests = [each for each in kept if _DIGEST.fullmatch(each)]
+    seals = [read_kept(Path(each)) for each in kept if each not in digests]
+    found = check_evidence(archive, trust, seals, digests)
+    if not found.seals and not found.findings:
+        raise NoSuchRecord(
+            "{archive} has no seal, so nothing proves its age. Make one: {command}",
+            archive=place,
+            command=suggested("seal", "DIR"),
+        )
+    return found
+
+
+def evidence_lines(found: Evidence, *, every: bool) -> Iterator[Message]:
+    """Yield the proofs by the oldest and the newest seal, or by every one."""
+    good = [each for each in found.seals if each.holds]
+    for each in good if every else (*good[:1], *good[1:][-1:]):
+        yield _proof(each)
+    replaced = [each for each in found.seals if each.replaced]
+    if replaced:
+        yield message_n(
+            "{n:,} older seal proves nothing about the present versions: seal {by} confirms that they were pruned.",
+            "{n:,} older seals prove nothing about the present versions: seal {by} confirms that they were pruned.",
+            len(replaced),
+            by=replaced[-1].replaced,
+        )
+    if found.unsealed:
+        yield message_n(
+            "{n:,} newer version has no seal yet, so changes of it are not found this way.",
+            "{n:,} newer versions have no seal yet, so changes of them are not found this way.",
+            len(found.unsealed),
+        )
+
+
+def _proof(checked: CheckedSeal) -> Message:
+    number, version = checked.seal.number, 0 if checked.statement is None else checked.statement.version
+    what = message("Seal {number}", number=number) if number else checked.seal.place
+    keys = ", ".join(checked.signers) or message("no key")
+    values: dict[str, Any] = {"what": what, "version": version, "keys": keys}
+    if checked.stamp is not None:
+        return message(
+            "{what}: version {version} and everything before it existed by {time}, unaltered since. Confirmed by "
+            "{authority}; signed by {keys}.",
+            time=stamp_text(checked.stamp),
+            authority=checked.stamp.authority,
+            **values,
+        )
+    if checked.signers:
+        return message(
+            "{what}: version {version} and everything before it is unaltered since it was signed by {keys}. No "
+            "timestamp proves when.",
+            **values,
+        )
+    return message(
+        "{what}: version {version} and everything before it is unaltered since you kept this seal.", **values
+    )
+
+
+def evidence_document(found: Evidence) -> dict[str, Any]:
+    """Return the JSON object about the seals."""
+    return {
+        "seals": [
+            {
+                "seal": each.seal.number or None,
+                "place": each.seal.place,
+                "sha256": each.seal.digest,
+                "version": None if each.statement is None else each.statement.version,
+                "existed_by": None if each.stamp is None else each.stamp.time.isoformat(),
+                "authority": None if each.stamp is None else each.stamp.authority,
+                "root_sha256": None if each.stamp is None else each.stamp.root,
+                "signed_by": list(each.signers),
+                "holds": each.holds,
+                "replaced_by": each.replaced or None,
+            }
+            for each in found.seals
+        ],
+        "unsealed": list(found.unsealed),
+    }
