@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +22,7 @@ from exporter.cli.options import (
     warn_about_locked,
     with_output,
 )
-from exporter.cli.output import Output, counted, shown
+from exporter.cli.output import Output, counted, counted_records, shown
 from exporter.cli.summary import completeness_lines
 from exporter.errors import ArchiveDamaged, CopyEncrypted, Incomplete, UsageError
 from exporter.message import Message, message, suggested
@@ -30,6 +31,7 @@ from exporter.text import printable
 
 if TYPE_CHECKING:
     from exporter.archive.checks import Finding
+    from exporter.archive.forgotten import ForgettingNote
     from exporter.cli.progress_bar import ProgressBar
 
 _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
@@ -197,6 +199,7 @@ def _report(
     newest = reader.head()
     known = None if digits is None else _has_been(reader, digits)
     versions = len(reader.versions())
+    notes = _notes(reader)
     document: dict[str, Any] = {
         "archive": place,
         "versions": versions,
@@ -207,6 +210,7 @@ def _report(
         "completeness": completeness,
         "problems": problems,
         "findings": findings,
+        "forgotten": [{"at": note.at, "records": dict(note.records)} for note in notes],
     }
     out.document({**document, "quick": False, "restored": [], "locked": None, **about})
     if known is False:
@@ -230,6 +234,7 @@ def _report(
     if not versions:
         out.answer(message("There is no version yet: the archive has captures alone."))
         return 0
+    _say_forgotten(out, notes)
     for line in completeness_lines(completeness, problems):
         out.answer(line)
     out.answer("Head: {head}", head=newest or message("none yet, the next backup seals this archive"))
@@ -245,6 +250,20 @@ def _report(
         "{archive} is an intact copy of an archive that is not complete: back up the archive, then run sync.",
         archive=place,
     )
+
+
+def _notes(reader: Archive) -> list[ForgettingNote]:
+    """Return the notes about forgotten records; none if they are damaged, which is a finding."""
+    from exporter.archive.forgotten import read_notes
+
+    with suppress(ArchiveDamaged):
+        return read_notes(reader.layout)
+    return []
+
+
+def _say_forgotten(out: Output, notes: list[ForgettingNote]) -> None:
+    for note in notes:
+        out.answer("Forgotten on {date}: {records}.", date=note.at[:10], records=counted_records(note.records))
 
 
 def _damaged(name: str, damage: int) -> Message:
@@ -282,6 +301,7 @@ def _has_been(reader: Archive, digits: str) -> bool:
     from exporter.archive.documents import count_heads
 
     found = count_heads(reader.layout, digits)
+    found += sum(each["before"].startswith(digits) for note in _notes(reader) for each in note.runs)
     if found > 1:
         raise UsageError(
             "option --expect is {digits!r}, with which {found:,} heads of this archive begin: give more digits.",
