@@ -172,6 +172,9 @@ class FindingCode(StrEnum):
     RUNS_DAMAGED = "runs-damaged", _RUNS
     RUNS_REWRITTEN = "runs-rewritten", _RUNS
     DOCUMENT_DAMAGED = "document-damaged", message("run verify --repair")
+    DOCUMENT_MISSING = "document-missing", _COPIED
+    NOTES_DAMAGED = "notes-damaged", _COPIED
+    FORGETTING = "forgetting", message("run forget on the archive, which finishes it")
     SEAL_DAMAGED = "seal-damaged", message("run backup, which seals the archive again")
     NOT_SEALED = "not-sealed", message("a run was killed before it sealed the archive; the next backup seals it")
     LATEST_DAMAGED = "latest-damaged", _REBUILD
@@ -194,7 +197,7 @@ class FindingCode(StrEnum):
     UNFINISHED = "unfinished", message("run sync again")
 
 
-NOTES = frozenset({FindingCode.LATEST_STALE, FindingCode.NOT_SEALED, FindingCode.UNFINISHED})
+NOTES = frozenset({FindingCode.LATEST_STALE, FindingCode.NOT_SEALED, FindingCode.UNFINISHED, FindingCode.FORGETTING})
 """Findings that are worth a mention but are no damage: the files that they name are not complete yet."""
 
 

@@ -42,6 +42,7 @@ COMMANDS: Final = {
     "serve": message("Serve the site locally, with a search over all versions."),
     "sync": message("Copy an archive to another disk or to S3, or restore it."),
     "prune": message("Remove old versions by rules such as --keep-daily 30."),
+    "forget": message("Remove comments or an entry from everything, for good."),
     "rebuild": message("Rebuild latest/ and its views from the versions."),
     "login": message("Sign in at a blog's service for all later commands."),
     "logout": message("Delete a stored sign-in."),
@@ -65,7 +66,7 @@ GROUPS: Final = {
     message("Back up"): ("backup", "capture", "schedule", "fleet", "status", "verify", "seal"),
     message("Look"): ("log", "diff", "show", "search", "files", "site", "library", "serve"),
     message("Move to a new home"): ("inspect", "export", "move", "compare"),
-    message("Keep in order"): ("sync", "prune", "rebuild", "completion"),
+    message("Keep in order"): ("sync", "prune", "forget", "rebuild", "completion"),
 }
 """The headings of the commands in the help."""
 

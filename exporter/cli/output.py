@@ -12,7 +12,7 @@ import io
 import os
 import select
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, TextIO
@@ -240,6 +240,7 @@ _COUNTED: Final[dict[str, Callable[[int], Message]]] = {
     "record": lambda n: message_n("{n:,} record", "{n:,} records", n),
     "capture": lambda n: message_n("{n:,} capture", "{n:,} captures", n),
     "version": lambda n: message_n("{n:,} version", "{n:,} versions", n),
+    "line": lambda n: message_n("{n:,} line", "{n:,} lines", n),
     "finding": lambda n: message_n("{n:,} finding", "{n:,} findings", n),
     "problem": lambda n: message_n("{n:,} problem", "{n:,} problems", n),
     "hit": lambda n: message_n("{n:,} hit", "{n:,} hits", n),
@@ -262,6 +263,15 @@ _COUNTED: Final[dict[str, Callable[[int], Message]]] = {
 def counted(number: int, noun: str) -> Message:
     """Return a number with its noun: ``1 entry``, ``2 entries``."""
     return _COUNTED[noun](number)
+
+
+def counted_records(records: Mapping[str, int]) -> Message:
+    """Return the numbers of entries and comments, in words."""
+    entries, comments = (records.get(name, 0) for name in ("entries", "comments"))
+    both = counted(entries, "entry"), counted(comments, "comment")
+    if entries and comments:
+        return message("{entries} and {comments}", entries=both[0], comments=both[1])
+    return both[0] if entries else both[1]
 
 
 def sentence(part: str) -> Message:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -22,7 +23,7 @@ from exporter.cli.options import (
     warn_about_locked,
     with_output,
 )
-from exporter.cli.output import Output, counted, shown
+from exporter.cli.output import Output, counted, counted_records, shown
 from exporter.cli.summary import completeness_lines
 from exporter.errors import ArchiveDamaged, CopyEncrypted, Incomplete, UsageError
 from exporter.message import Message, message, suggested
@@ -31,6 +32,7 @@ from exporter.text import printable
 
 if TYPE_CHECKING:
     from exporter.archive.checks import Finding
+    from exporter.archive.forgotten import ForgettingNote
     from exporter.cli.progress_bar import ProgressBar
 
 LookAtSeals = Callable[[Archive, str], tuple[dict[str, Any], list[Message], tuple[list[dict[str, object]], int]]]
@@ -243,6 +245,7 @@ def _report(
     newest = reader.head()
     known = None if digits is None else _has_been(reader, digits)
     versions = len(reader.versions())
+    notes = _notes(reader)
     document: dict[str, Any] = {
         "archive": place,
         "versions": versions,
@@ -253,6 +256,7 @@ def _report(
         "completeness": completeness,
         "problems": problems,
         "findings": findings,
+        "forgotten": [{"at": note.at, "records": dict(note.records)} for note in notes],
     }
     out.document({**document, "quick": False, "restored": [], "locked": None, **about})
     if known is False:
@@ -269,6 +273,7 @@ def _report(
     if not versions:
         out.answer(message("There is no version yet: the archive has captures alone."))
         return 0
+    _say_forgotten(out, notes)
     for line in completeness_lines(place, completeness, problems):
         out.answer(line)
     out.answer("Head: {head}", head=newest or message("none yet, the next backup seals this archive"))
@@ -298,6 +303,20 @@ def _say_intact(out: Output, versions: int, captures: int, *, is_copy: bool, qui
         out.answer("Intact: {versions}, sizes, chains and the sums of changed files hold.", versions=there)
     else:
         out.answer("Intact: {versions}, every hash, chain and fold holds.", versions=there)
+
+
+def _notes(reader: Archive) -> list[ForgettingNote]:
+    """Return the notes about forgotten records; none if they are damaged, which is a finding."""
+    from exporter.archive.forgotten import read_notes
+
+    with suppress(ArchiveDamaged):
+        return read_notes(reader.layout)
+    return []
+
+
+def _say_forgotten(out: Output, notes: list[ForgettingNote]) -> None:
+    for note in notes:
+        out.answer("Forgotten on {date}: {records}.", date=note.at[:10], records=counted_records(note.records))
 
 
 def _damaged(name: str, damage: int) -> Message:
@@ -335,6 +354,7 @@ def _has_been(reader: Archive, digits: str) -> bool:
     from exporter.archive.documents import count_heads
 
     found = count_heads(reader.layout, digits)
+    found += sum(each["before"].startswith(digits) for note in _notes(reader) for each in note.runs)
     if found > 1:
         raise UsageError(
             "option --expect is {digits!r}, with which {found:,} heads of this archive begin: give more digits.",

@@ -28,6 +28,7 @@ from exporter.clock import SystemClock
 from exporter.copies.age_files import HEADER_READ, payload_size
 from exporter.copies.captures import check_copied, documents_of, expected_digest
 from exporter.copies.contents import (
+    FORGOTTEN,
     INFO,
     PARTS,
     PLAIN_DOCUMENTS,
@@ -162,7 +163,7 @@ class CopyCheck:
         self._folder = tempfile.TemporaryDirectory(prefix="blog-exporter-verify-")
         self._layout = Layout(Path(self._folder.name))
         self._write(INFO, info)
-        for name in (*PLAIN_DOCUMENTS, RUNS, SUMS):
+        for name in (*PLAIN_DOCUMENTS, RUNS, SUMS, FORGOTTEN):
             self._fetch(name, name)
         for name, data in (*documents_of(self._copy), *seal_documents(self._copy)):
             self._write(name, data)

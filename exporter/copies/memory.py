@@ -203,6 +203,14 @@ class CopyMemory:
             return {}
 
 
+def known_places(archive: Path) -> list[str]:
+    """Return the places of an archive's copies, as they were last synced to."""
+    with suppress(OSError, lossless_json.NotJson, AttributeError):
+        found = lossless_json.loads((Layout(archive).work / _STATES_FILE).read_bytes(MAX_CACHE_BYTES))
+        return sorted(map(str, found.keys()))
+    return []
+
+
 def _known_copy(data: Any) -> KnownCopy:
     sealed = {str(name): str(digest) for name, digest in data["sealed"].items() if is_sha256(digest)}
     return KnownCopy(int(data["head"]), int(data["turn"]), [str(name) for name in data["damaged"]], sealed)

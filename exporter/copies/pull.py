@@ -18,6 +18,7 @@ from exporter.archive.archive import Archive
 from exporter.archive.assets import stored_files
 from exporter.archive.checks import ChecksumCache
 from exporter.archive.documents import seal
+from exporter.archive.forgetting import removable
 from exporter.archive.layout import (
     CAPTURE_RUNS,
     MANIFEST,
@@ -36,6 +37,7 @@ from exporter.archive.verify import VersionCheck
 from exporter.clock import SystemClock
 from exporter.copies.captures import CapturePull
 from exporter.copies.contents import (
+    FORGOTTEN,
     PARTS,
     PLAIN_DOCUMENTS,
     RUNS,
@@ -43,11 +45,13 @@ from exporter.copies.contents import (
     Related,
     Relation,
     SecondCopy,
+    became,
     extends,
     following,
     part_name,
     relate,
     require_related,
+    was_rewritten,
 )
 from exporter.copies.evidence import SealPull
 from exporter.copies.incoming import receive_assets
@@ -91,6 +95,7 @@ class Pull:
         self._captures = CapturePull(self.layout, self.copy)
         self._seals = SealPull(self.layout, self.copy)
         self._stored: set[str | None] = set()
+        self._forgetting = False
         self._info, info = self.copy.info()
         self._info_sha256 = hashlib.sha256(self._info).hexdigest()
         if not Archive.exists(root):
@@ -132,6 +137,8 @@ class Pull:
             history = LocalHistory(Archive.open(self.layout.root))
             self._require_same_archive()
             related = relate(self.copy, history)
+            if self._forgets(history):
+                related, prune = Related(Relation.PRUNED, related.common), True
         require_related(related, self.store.place, self.layout.root, prune=prune)
         plan = SyncResult(relation=related.relation)
         if related.relation is Relation.PRUNED:
@@ -161,6 +168,24 @@ class Pull:
         plan.objects += sum(map(len, plan.captures.values()))
         plan.bytes += sum(size for missing in plan.captures.values() for size in missing.values())
         return plan
+
+    def _forgets(self, history: LocalHistory) -> bool:
+        """Return whether records were forgotten in the copy that the folder still has."""
+        numbers = history.numbers()
+        if not numbers or numbers[-1] not in self.copy.numbers():
+            return False
+        self._forgetting = became(
+            self.copy.renamed(), history.manifest(numbers[-1])[0], self.copy.manifest(numbers[-1])[0]
+        )
+        return self._forgetting
+
+    def _clear_derived(self) -> None:
+        """Remove everything from the folder that was made from records that were forgotten."""
+        with atomic.translated(self.layout.work):
+            for name in removable(self.layout):
+                atomic.remove_folder(self.layout.work / name)
+            for path in (self.layout.latest, self.layout.index):
+                atomic.remove_folder(path)
 
     def run(self, plan: SyncResult, progress: OnProgress) -> TransferCount:
         """Fetch the planned files. Files that turn out damaged are added to ``plan.damaged``."""
@@ -194,6 +219,8 @@ class Pull:
                     atomic.make_folder(path.parent)
                     atomic.write_file(path, data)
                 tally.add(len(data), stored=True)
+        if self._forgetting:
+            self._clear_derived()
         plan.damaged += self._absent_assets(plan)
         return tally
 
@@ -252,12 +279,14 @@ class Pull:
     def _plan_growing(self, plan: SyncResult) -> None:
         """Plan the new ``runs.jsonl`` and seal."""
         self._plan_capture_runs(plan)
+        self._plan_notes(plan)
         runs = self._growing(plan, RUNS)
         # Archives from before linked runs have no seal.
         linked = runs is None or any(PREVIOUS in (run_of(line) or {}) for line in runs.split(b"\n"))
         stated = self._growing(plan, SUMS) if linked or SUMS in self.copy.objects else None
         ours, sealed = self._here(RUNS), self._here(SUMS)
-        if runs is not None and not extends(runs, ours, self.store.place, self.layout.root):
+        rewritten = runs is not None and was_rewritten(self.copy.renamed(), runs, ours)
+        if runs is not None and not rewritten and not extends(runs, ours, self.store.place, self.layout.root):
             return
         holds = runs is not None and _runs_hold(runs, read_sums(stated or b"").get(RUNS))
         if runs is not None and not holds:
@@ -267,6 +296,12 @@ class Pull:
         # Without a seal here, the copy's seal shows verify which runs are missing.
         if stated is not None and stated != sealed and (holds or not sealed):
             plan.replaced[SUMS] = stated
+
+    def _plan_notes(self, plan: SyncResult) -> None:
+        if FORGOTTEN in self.copy.objects:
+            theirs, ours = self._growing(plan, FORGOTTEN), self._here(FORGOTTEN)
+            if theirs is not None and theirs != ours and theirs.startswith(ours):
+                plan.replaced[FORGOTTEN] = theirs
 
     def _plan_capture_runs(self, plan: SyncResult) -> None:
         if CAPTURE_RUNS not in self.copy.objects:

@@ -22,6 +22,7 @@ from exporter.archive.safe_files import MAX_CACHE_BYTES, MAX_DOCUMENT_BYTES, Hel
 from exporter.archive.verify import VersionCheck, check_seal
 from exporter.copies.captures import CapturePush
 from exporter.copies.contents import (
+    FORGOTTEN,
     INFO,
     PARTS,
     PLAIN_DOCUMENTS,
@@ -273,6 +274,9 @@ class Push:
         """Plan the new ``runs.jsonl`` and seal, if the copy will have all versions that they mention."""
         if RUNS in plan.damaged or set(self.numbers) - {*self.copy.numbers(), *plan.versions}:
             return
+        notes, noted = self._read(FORGOTTEN), self.copy.document_or_nothing(FORGOTTEN)
+        if notes != noted and notes.startswith(noted):
+            plan.replaced[FORGOTTEN] = notes
         theirs = self.copy.document_or_nothing(RUNS)
         if not extends(self._runs, theirs, self.store.place, self.archive.path):
             return

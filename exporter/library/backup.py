@@ -36,7 +36,7 @@ from exporter.http.deadline import Timeouts
 from exporter.http.engine import Engine, ServiceClient
 from exporter.http.recording import AnswerMemory, ExchangeRecorder
 from exporter.http.retry import RetryEvent, RetryPolicy
-from exporter.library.views import LatestRefreshed, LatestRepaired, refresh_latest, wanted_views
+from exporter.library.views import LatestRefreshed, LatestRepaired, finish_forgetting, refresh_latest, wanted_views
 from exporter.login.source import credentials_for
 from exporter.message import message, suggested
 from exporter.model.publication import Declared
@@ -335,6 +335,7 @@ class Backup:
         if not is_archive(layout):
             return LatestCheck(), 0
         reader = Archive.open(self._root)
+        finish_forgetting(reader, self.views)
         looked = check_latest(layout, damaged_in_latest(layout))
         if looked.whole and read_record(layout).get("version") == reader.newest():
             return looked, 0

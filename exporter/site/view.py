@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from exporter.archive.forgotten import shown_removals
 from exporter.export.interface import Content, Copy, ExportFile, RecordSource, ViewFile
 from exporter.export.posts import Visibility
 from exporter.message import message, message_in_context
@@ -220,6 +221,7 @@ class SiteView:
                 self.captured,
                 self.visibility,
                 self.library,
+                None if self.layout is None else shown_removals(self.layout),
             )
             yield from chain(
                 self.thumbnails.files(picture.path for picture in site.pictures.all),

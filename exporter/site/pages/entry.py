@@ -117,6 +117,7 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
             catalogue.link_targets(Kind.ENTRIES, post.id),
             *(catalogue.link_targets(Kind.COMMENTS, comment_id) for comment_id in catalogue.comment_ids(post)),
             *((repr(catalogue.captures[post.id]),) if post.id in catalogue.captures else ()),
+            *((repr(site.removals[post.id]),) if post.id in site.removals else ()),
         ]
         page = _EntryPage(site, post, before, after, life)
         yield site.written(post.page, parts, page.write, "pages" if post.is_page else "years")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -84,6 +84,7 @@ class Site:
         searched: the texts of the entries whose pages were just written, by their ids, for the search.
         captured: the captures of the blog's public pages.
         visibility: decides which entries are public; ``None`` if that is not known.
+        removals: the dates and numbers of comments that were removed on request, by entry.
         has_calendar: whether the site has a calendar, which is made before the page that names it.
     """
 
@@ -98,8 +99,10 @@ class Site:
         captured: CapturedPages | None = None,
         visibility: Visibility | None = None,
         library: Library | None = None,
+        removals: Mapping[str, Sequence[tuple[str, int]]] | None = None,
     ) -> None:
         self.options = options
+        self.removals = removals or {}
         self.visibility = visibility
         self.has_calendar = False
         self.captured = CapturedPages() if captured is None or options.public else captured
