@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from enum import Enum, auto
 from typing import Any, Final
@@ -39,11 +40,16 @@ class StatusProblem(Enum):
 
 @frozen
 class Status:
-    """The object that ``status --json`` prints, the worst problem, and the age of the last success."""
+    """The object that ``status --json`` prints, the problems, the worst first, and the age of the last success."""
 
     document: dict[str, Any]
-    problem: StatusProblem | None
+    problems: tuple[StatusProblem, ...]
     age: timedelta | None = None
+
+    @property
+    def problem(self) -> StatusProblem | None:
+        """The worst problem."""
+        return next(iter(self.problems), None)
 
 
 def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
@@ -88,7 +94,7 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
         "writer": writer,
         "capture": captured,
     }
-    return Status(document, _problem(document, age), age)
+    return Status(document, tuple(_problems(document, age)), age)
 
 
 def _captured(archive: Archive) -> tuple[dict[str, Any] | None, list[str]]:
@@ -124,23 +130,28 @@ def _captured(archive: Archive) -> tuple[dict[str, Any] | None, list[str]]:
     return facts, damaged
 
 
-def _problem(document: dict[str, Any], age: timedelta | None) -> StatusProblem | None:
+def _problems(document: dict[str, Any], age: timedelta | None) -> Iterator[StatusProblem]:
+    """Yield the problems, the worst first."""
     last = document["last_run"]
     if last is None and document["newest"] is None and document["writer"] is None and document["capture"]:
         if document["damaged"]:
-            return StatusProblem.DAMAGED
-        return None if document["capture"]["complete"] else StatusProblem.INCOMPLETE
+            yield StatusProblem.DAMAGED
+        elif not document["capture"]["complete"]:
+            yield StatusProblem.INCOMPLETE
+        return
     if last is None and document["newest"] is None:
-        return StatusProblem.FIRST_RUN
+        yield StatusProblem.FIRST_RUN
+        return
     if last and last.get("outcome") not in SUCCESSES:
-        return StatusProblem.LAST_RUN_FAILED
+        yield StatusProblem.LAST_RUN_FAILED
     if document["interrupted_run"] and document["writer"] is None:
-        return StatusProblem.LAST_RUN_DIED
+        yield StatusProblem.LAST_RUN_DIED
     if document["damaged"]:
-        return StatusProblem.DAMAGED
+        yield StatusProblem.DAMAGED
     if document["stale"]:
-        return StatusProblem.IN_THE_FUTURE if age is not None and age < timedelta(0) else StatusProblem.STALE
-    return None if document["complete"] else StatusProblem.INCOMPLETE
+        yield StatusProblem.IN_THE_FUTURE if age is not None and age < timedelta(0) else StatusProblem.STALE
+    if not document["complete"]:
+        yield StatusProblem.INCOMPLETE
 
 
 def is_due(archive: Archive, max_age: timedelta) -> bool:
