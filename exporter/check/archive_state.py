@@ -1,4 +1,4 @@
-"""What a person needs to know about the state of an archive: a sentence for each problem that ``status`` can have."""
+"""Say each problem of an archive's state as a sentence, with its advice: those that ``status`` reports."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def state_finding(
     Args:
         problem: the problem.
         document: the object that ``status --json`` prints, with its times as a person should read them.
-        limit: the greatest age of the last success, as the user wrote it.
+        limit: the age limit for the last success, in the user's words.
         why: the first reason why the archive is incomplete.
     """
     last, archive = document["last_run"] or {}, document["archive"]

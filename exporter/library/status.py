@@ -17,7 +17,7 @@ from exporter.frozen import frozen
 
 SUCCESSES: Final = ("saved", "unchanged", "partial")
 """The outcomes of runs that saved all readable records."""
-_CLOCK_TOLERANCE: Final = timedelta(minutes=5)
+CLOCK_TOLERANCE: Final = timedelta(minutes=5)
 _PAUSE_AFTER_FAILURE: Final = timedelta(hours=4)
 """The pause before an automatic retry: neither the service nor the user wants one every hour."""
 
@@ -75,7 +75,7 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
     since = str(good["finished_at"]) if good is not None else newest.finished_at if newest is not None else None
     age = None if since is None else SystemClock().now() - datetime.fromisoformat(since)
     # A success in the future means a wrong clock, so the age of the archive is unknown.
-    stale = max_age is not None and (age is None or not -_CLOCK_TOLERANCE <= age <= max_age)
+    stale = max_age is not None and (age is None or not -CLOCK_TOLERANCE <= age <= max_age)
     document: dict[str, Any] = {
         "archive": str(archive.path.absolute()),
         "blog_id": archive.info.blog_id,
@@ -166,7 +166,7 @@ def is_due(archive: Archive, max_age: timedelta) -> bool:
         saved = run.get("outcome") in SUCCESSES
         limit = max_age if saved else _PAUSE_AFTER_FAILURE
         age = now - datetime.fromisoformat(str(run["finished_at"]))
-        if run.get("outcome") != "interrupted" and -_CLOCK_TOLERANCE <= age < limit:
+        if run.get("outcome") != "interrupted" and -CLOCK_TOLERANCE <= age < limit:
             return False
         if saved:
             break
