@@ -40,7 +40,7 @@ from exporter.check.nightly import nightly_findings
 from exporter.check.service_check import check
 from exporter.check.storage import storage_findings, user_name
 from exporter.clock import SystemClock, for_people
-from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, Stale, UsageError
+from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, NewerFormat, NoArchive, Stale, UsageError
 from exporter.library.status import CLOCK_TOLERANCE, StatusProblem, status
 from exporter.login.facts import service_command, service_origin, sign_in_ends, token_facts
 from exporter.message import message, restored_from, said, suggested, system_reason
@@ -123,20 +123,30 @@ def diagnose(
     root = Path(os.path.abspath(root))  # noqa: PTH100 - as schedules name it, so that each command works anywhere
     moment = now or SystemClock().now()
     archive: Archive | None = None
+    found: list[CheckFinding] = []
     try:
-        archive, found = _opened(root)
-        if archive is None:
-            found += _of_lost_table(root, config)
-        else:
-            found += _of_archive(archive, config, moment, offline=offline, warn=warn)
+        archive, opened = _opened(root)
+        found += opened
+        found += (
+            _of_lost_table(root, config)
+            if archive is None
+            else _of_archive(archive, config, moment, offline=offline, warn=warn)
+        )
+    except Interrupted:
+        raise
     except BlogExporterError as error:
-        found = [CheckFinding("unreadable", said(error), exit_code=error.exit_code)]
+        found.append(CheckFinding("unreadable", said(error), exit_code=error.exit_code))
     except OSError as error:
-        found = [_unreadable(root, error)]
+        found.append(_unreadable(root, error))
     found += installation_findings()
-    order = sorted(found, key=lambda each: WORST_FIRST.index(each.exit_code) if each.exit_code else len(WORST_FIRST))
     blog_id = None if archive is None else archive.info.blog_id
-    return Diagnosis(root, blog_id, offline, tuple(order), tuple(kept_places(root, config)))
+    places = tuple(kept_places(root, config))
+    return Diagnosis(root, blog_id, offline, tuple(sorted(found, key=_urgency)), places)
+
+
+def _urgency(finding: CheckFinding) -> int:
+    code = finding.exit_code
+    return len(WORST_FIRST) if not code else WORST_FIRST.index(code) if code in WORST_FIRST else -1
 
 
 def _opened(root: Path) -> tuple[Archive | None, list[CheckFinding]]:
@@ -156,7 +166,8 @@ def _opened(root: Path) -> tuple[Archive | None, list[CheckFinding]]:
 
 def _unreadable(root: Path, error: OSError) -> CheckFinding:
     """Return the finding about a folder or file that the system does not let this user read."""
-    path = str(error.filename or root)
+    named = str(error.filename or "")
+    path = named if os.path.isabs(named) else str(root)  # noqa: PTH117 - text
     sentence = message("{path} cannot be read: {reason}.", path=printable(path), reason=system_reason(error))
     if not isinstance(error, PermissionError) or os.name != "posix":
         return CheckFinding("unreadable", sentence, exit_code=BlogExporterError.exit_code)
@@ -185,7 +196,7 @@ def _of_archive(
     state = [*_of_state(archive, settings, now)]
     yield from state
     yield from storage_findings(archive.layout, now)
-    earlier = _earlier_places(root)
+    earlier = [each for each in _other_places(root) if not identity_of(each)]
     yield from _of_place(archive, kept, settings, blogs, earlier, config)
     if settings is not None:
         if settings.base_url is not None:
@@ -270,18 +281,15 @@ def _of_state(archive: Archive, settings: Settings | None, now: datetime) -> Ite
         yield state_finding(StatusProblem.IN_THE_FUTURE, document)
 
 
-def _earlier_places(root: Path) -> list[Path]:
-    """Return the places at which this user's backups wrote the archive, and that no longer have one."""
+def _other_places(root: Path) -> list[Path]:
+    """Return the other places at which this user's backups wrote this archive."""
     identity = identity_of(root)
     try:
         noted = noted_archives()
     except UsageError:
         return []
-    return [
-        each.place
-        for each in noted
-        if identity and each.identity == identity and str(each.place) != place_of(root) and not identity_of(each.place)
-    ]
+    here = place_of(root)
+    return [each.place for each in noted if identity and each.identity == identity and str(each.place) != here]
 
 
 def _of_place(
@@ -294,8 +302,9 @@ def _of_place(
 ) -> Iterator[CheckFinding]:
     """Yield the problems of an archive that comes from another place or another computer."""
     root, blog_id = archive.path, archive.info.blog_id
-    for table in blogs.values():
-        if table.blog_id == blog_id and not is_archive(Layout(table.archive)):
+    others = blogs.values() if table_of(root, blog_id, blogs) is None else ()
+    for table in others:
+        if table.blog_id == blog_id and not identity_of(table.archive):
             yield CheckFinding(
                 "settings_of_old_place",
                 message(
@@ -313,6 +322,15 @@ def _of_place(
         yield CheckFinding("notes_unreadable", said(error), exit_code=error.exit_code)
         return
     if is_known or earlier:
+        return
+    original = next((each for each in _other_places(root) if identity_of(each)), None)
+    if original is not None:
+        yield CheckFinding(
+            "copy",
+            message("{path} is a copy of the archive in {original}.", path=root, original=original),
+            message("Back up into one of them only. sync brings the other up to date."),
+            command=suggested("sync", original, root),
+        )
         return
     proposed = {} if settings is None else proposed_settings(kept, settings)
     words = [word for name in sorted(proposed.keys() - NEVER_PROPOSED) for word in option_words(name, proposed[name])]
@@ -434,11 +452,9 @@ def _gone(archive: Archive, settings: Settings, status_code: int, *, closed: boo
             blog=printable(archive.info.blog_id, 120),
             status=status_code,
         ),
-        message(
-            "Open the blog in a browser. If it has a new address, let the archive continue there: {command}",
-            command=suggested("rename", archive.path, "NEW_ADDRESS"),
-        ),
+        message("Open the blog in a browser. If it has a new address, put that in place of NEW_ADDRESS:"),
         FAILED,
+        suggested("rename", archive.path, "NEW_ADDRESS"),
     )
 
 

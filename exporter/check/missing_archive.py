@@ -117,7 +117,7 @@ def _likely_places(place: Path) -> Iterator[Path]:
         yield from (each.place for each in noted_archives())
     for disk in removable_disks():
         yield from (disk.joinpath(*place.parts[at:]) for at in range(1, len(place.parts)))
-    near = next(each for each in place.parents if each.is_dir())
+    near = next((each for each in place.parents if os.path.isdir(each)), place)  # noqa: PTH112 - it raises no error
     for folder in dict.fromkeys((near, Path.cwd(), Path.home(), *removable_disks())):
         yield from _folders_in(folder)
 

@@ -28,6 +28,7 @@ _SPARE_BYTES: Final = 20_000_000
 """The space in bytes for a checkpoint and a small version, in addition to a new ``latest/``."""
 _EFFECTIVE: Final = os.access in os.supports_effective_ids
 _NOT_PERMITTED: Final = frozenset({errno.EACCES, errno.EPERM})
+_NO_LOCKS: Final = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL})
 _NAMES_SEARCHED: Final = 20_000
 _SYNCED: Final = (
     ("Dropbox", re.compile(r"Dropbox(?: \(.*\))?")),
@@ -120,7 +121,9 @@ def _refusal(root: Path, error: BlogExporterError) -> CheckFinding:
             UsageError.exit_code,
             shlex.join(["chmod", "-R", "u+rwX", str(root)]),
         )
-    return _no_locks(root, reason)
+    if number in _NO_LOCKS:
+        return _no_locks(root, reason)
+    return CheckFinding("not_writable", said(error), exit_code=error.exit_code)
 
 
 def _no_locks(root: Path, reason: str) -> CheckFinding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from exporter.cli.blog_names import archive_named
 from exporter.cli.help import cli_command
 from exporter.cli.options import complete_archives, with_config
 from exporter.cli.output import Output, counted
+from exporter.errors import BlogExporterError
 from exporter.message import message
 from exporter.text import left, printable, width, wrapped
 from exporter.translation import translated
@@ -52,11 +54,22 @@ def command(*, out: Output, words: str, offline: bool, config: Path | None) -> i
     from exporter.cli.signals import catch_signals
 
     with catch_signals():
-        found = diagnose(archive_named(words, config), config=config, offline=offline, warn=out.warn)
+        found = diagnose(_place(words, config), config=config, offline=offline, warn=out.warn)
     out.document(found.document())
     if out.verbosity >= 0 or found.exit_code:
         _print(out, found)
     return found.exit_code
+
+
+def _place(words: str, config: Path | None) -> Path:
+    """Return the folder to look at. A known one counts even if it is missing now."""
+    from exporter.archive.settings_file import known_archives, place_of
+
+    path = Path(words)
+    with suppress(BlogExporterError):  # unreadable notes are a finding
+        if "\0" not in words and place_of(path) in map(str, known_archives()):
+            return path
+    return archive_named(words, config)
 
 
 def _print(out: Output, found: Diagnosis) -> None:

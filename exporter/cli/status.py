@@ -147,7 +147,7 @@ def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None
     if not finding.command:
         return STATE_ERRORS[problem](finding.said)
     values = {"said": finding.said, "advice": finding.advice, "command": finding.command}
-    return STATE_ERRORS[problem]("{said} {advice} {command}", **values)
+    return STATE_ERRORS[problem](message("{said} {advice} {command}", **values))
 
 
 def _headline(found: Status) -> Message:

@@ -213,7 +213,7 @@ def backup(
 
 def _at_new_host(blog_id: str, settings: Settings) -> Callable[[str], str] | None:
     """Return a function that asks the new host of a renamed blog for pictures at the old one; ``None`` for others."""
-    new = settings.get("renamed_to")
+    new = settings.renamed_to
     if new is None:
         return None
 

@@ -79,7 +79,7 @@ async def rename(
             command=suggested("backup", root, "--base-url", f"https://{blog_id}"),
         )
     archive.resolve()
-    changed = replace(settings, of_service={**settings.of_service, "renamed_to": None if blog_id == old else blog_id})
+    changed = replace(settings, renamed_to=blog_id)
     async with open_service(old, changed, warn=warn) as opened:
         service = opened.service
         pages = service.pages(Kind.ENTRY_LIST, old, ())

@@ -126,7 +126,7 @@ class Options(NamedTuple):
     file_page_size: int = BLOG_V1.default_of("file_page_size")
     max_pages: int = BLOG_V1.default_of("max_pages")
     timezone: tzinfo = zone(BLOG_V1.defaults["timezone"])
-    renamed_to: str | None = BLOG_V1.default_of("renamed_to")
+    renamed_to: str | None = None
 
 
 DEFAULT: Final = Options()

@@ -148,7 +148,9 @@ def test_a_disk_that_is_not_connected(program: Program) -> None:
     assert (shown.code, "/media/nobody/MY DISK is missing or empty" in " ".join(shown.out.split())) == (10, True)
 
 
-def test_a_moved_archive(program: Program, root: Path, machine: Machine, tmp_path: Path) -> None:
+def test_a_moved_archive(
+    program: Program, root: Path, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine.has("crontab")
     assert program("schedule", "install", root).code == 0
     moved = tmp_path / "else where"
@@ -156,6 +158,8 @@ def test_a_moved_archive(program: Program, root: Path, machine: Machine, tmp_pat
     found = diagnose(root)
     assert names(found)["moved"] == 10
     assert command_of(found, "moved") == ["doctor", str(moved)]
+    monkeypatch.chdir(tmp_path)
+    assert "no longer has its archive" in " ".join(program("doctor", "blog", "--offline").out.split())
     found = diagnose(moved)
     assert (names(found)["schedule_of_old_place"], found.exit_code) == (2, 2)
     first, second = next(each.command for each in found.findings if each.exit_code).split(" && ")
@@ -185,6 +189,14 @@ def test_a_new_computer(
     assert words[words.index("--base-url") + 1] == service.base_url
     assert program(*words).code == 0
     assert names(diagnose(root)) == {}
+
+
+def test_a_copy_on_the_same_computer(program: Program, root: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(root, copy)
+    found = diagnose(copy, offline=True)
+    assert names(found) == {"copy": 0}
+    assert program(*command_of(found, "copy")).code == 0
 
 
 WITHOUT_LOCKS = """
@@ -476,6 +488,26 @@ def test_two_programs_on_the_path(root: Path, tmp_path: Path, monkeypatch: pytes
     found = diagnose(root, offline=True)
     assert names(found)["several_programs"] == 0
     assert f"{program} (0.9.1)" in next(each.said for each in found.findings if each.name == "several_programs")
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        {"finished_at": "nonsense"},
+        {"finished_at": "2026-01-01T00:00:00"},
+        {"finished_at": None},
+        {"outcome": ["saved"]},
+        {"outcome": "failed", "error": 7},
+        {"completeness": {"complete": False}, "problems": [{"kind": "entries"}]},
+        {"completeness": {"complete": False}, "problems": [{"kind": 1, "id": {}, "reason": "\x1b[2J"}]},
+    ],
+)
+def test_no_hostile_line_of_a_run_ends_it(program: Program, root: Path, run: dict[str, Any]) -> None:
+    append_run(root, **run)
+    shown = program("doctor", root, "--offline")
+    assert shown.code in {0, *WORST_FIRST}
+    assert shown.err == ""
+    assert "\x1b" not in shown.out
 
 
 @pytest.mark.parametrize(

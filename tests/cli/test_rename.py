@@ -70,6 +70,8 @@ def test_a_renamed_blog_continues_in_its_archive(program: Program, service: Demo
     renamed = program("rename", root, f"https://{NEW}/Entry/7/")
     assert (renamed.code, renamed.err) == (0, "")
     assert renamed.out.endswith(f"Back up from there now: blog-exporter backup {root}\n")
+    again = program("rename", root, NEW, "--json").json
+    assert (again["blog_id"], again["renamed_to"], again["same"]) == (OLD, NEW, 4)
     assert f'renamed_to = "{NEW}"' in (root / "settings.toml").read_text("utf-8")
     done = program("backup", root, "-q")
     assert done.code == 0, done.err
