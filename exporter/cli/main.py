@@ -12,6 +12,7 @@ from typing import Any, Final, NoReturn
 import click
 
 from exporter import __version__
+from exporter.cli import events
 from exporter.cli.help import HelpedGroup
 from exporter.cli.language import speak, with_language
 from exporter.cli.output import OnLoss, Output, ReaderClosed, SafeStream, open_closed_streams, report, safe_streams
@@ -19,6 +20,7 @@ from exporter.errors import BlogExporterError, Interrupted, NoMemory, UsageError
 from exporter.message import PROGRAM, Message, message
 
 COMMANDS: Final = {
+    "app": message("Open the window: everything on pages in your browser."),
     "init": message("Save a blog for the first time, and schedule a backup every night."),
     "backup": message("Back up a blog into an archive."),
     "capture": message("Capture the public pages of a blog as they look, as WARC."),
@@ -52,12 +54,13 @@ COMMANDS: Final = {
 
 MODULES: Final = {
     "log": "versions", "diff": "versions", "inspect": "show", "prune": "upkeep", "rebuild": "upkeep",
-    "logout": "login", "whoami": "login",
+    "logout": "login", "whoami": "login", "app": "exporter.window.command",
 }  # fmt: skip
-"""The modules of commands that share one; other modules have the name of their command."""
+"""The modules of commands that share one, and of the window, which is above this room; other modules have the name of
+their command."""
 
 GROUPS: Final = {
-    message("Begin"): ("init", "demo", "profiles", "login", "logout", "whoami", "check"),
+    message("Begin"): ("app", "init", "demo", "profiles", "login", "logout", "whoami", "check"),
     message("Back up"): ("backup", "capture", "schedule", "fleet", "status", "verify"),
     message("Look"): ("log", "diff", "show", "search", "files", "site", "serve"),
     message("Move to a new home"): ("inspect", "export", "move", "compare"),
@@ -85,7 +88,8 @@ class _LazyGroup(HelpedGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"exporter.cli.{MODULES.get(cmd_name, cmd_name)}")
+        name = MODULES.get(cmd_name, cmd_name)
+        module = importlib.import_module(name if "." in name else f"exporter.cli.{name}")
         commands = (each for each in vars(module).values() if isinstance(each, click.Command))
         return with_language(next(each for each in commands if each.name == cmd_name))
 
@@ -138,7 +142,10 @@ def main(arguments: list[str]) -> int:
             if stdout.on_loss is OnLoss.STOP:
                 stdout.on_loss = OnLoss.FAIL
             code = _failed(error, arguments)
-        return _with_loss(code, stdout)
+        code = _with_loss(code, stdout)
+        if events.wanted():
+            events.tell("end", exit_code=code)
+        return code
 
 
 def _with_loss(code: int, stdout: SafeStream) -> int:
