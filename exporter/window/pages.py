@@ -55,6 +55,7 @@ def _environment() -> Environment:
         loader=PackageLoader("exporter", "window/templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=translated,  # messages among a page's values are shown in the interface language
         trim_blocks=True,
         lstrip_blocks=True,
     )

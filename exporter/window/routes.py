@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from exporter.window import home, progress
+from exporter.window import blog, home, progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 ROUTES: Final[Mapping[str, Page]] = {
     "": home.home,
+    "blog": blog.blog,
     "job": progress.job,
     "quit": home.ended,
 }
