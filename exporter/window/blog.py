@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exporter.message import message
-from exporter.window import archives
+from exporter.window import archives, copies, doctor, export, move, nightly, notifications
 
 if TYPE_CHECKING:
     from exporter.window.pages import Answer, Asked
@@ -33,4 +33,11 @@ def overview(window: Window, _asked: Asked, path: Path) -> Answer:
 
 BLOG_ROUTES: Final[Mapping[str, BlogPage]] = {
     "": overview,
+    "compare": move.compare,
+    "copies": copies.copies,
+    "doctor": doctor.doctor,
+    "export": export.export,
+    "move": move.move,
+    "notifications": notifications.notifications,
+    "schedule": nightly.nightly,
 }
