@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import click
 
+from exporter.cli import events
 from exporter.cli.signals import ended_at_a_question
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message, said
@@ -86,11 +87,19 @@ class Questions:
 def ask(question: str, /, *, hidden: bool = False) -> str:
     """Ask the user. Without a terminal, the answer to a question for a secret is empty.
 
+    For a program that follows the events, the question is an event, and the answer is the next line of standard input.
+
     Raises:
-        UsageError: there is no terminal.
+        UsageError: there is no terminal, or that program ended.
     """
     if hidden and not sys.stdin.isatty():
         return ""
+    if events.wanted():
+        events.tell("question", text=printable(translated(question)))
+        line = sys.stdin.readline()
+        if line:
+            return line.strip()
+        raise UsageError(message("Nobody answered this question: {question}", question=question))
     try:
         with ended_at_a_question():
             answer: str = click.prompt(

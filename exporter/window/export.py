@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from exporter.window.pages import Answer, Asked
     from exporter.window.window import Window
 
-_ABOUT: Final = "export"
 _REDIRECTS: Final = "redirects"
 _TRIAL: Final = "--dry-run"
 _TABLE_LINE: Final = re.compile(r" .*|\S.*?(\s+[0-9,]+){4}")
@@ -72,7 +71,7 @@ def export(window: Window, asked: Asked, archive: Path) -> Answer:
     if len(rest) == 1:
         return _questions(window, asked, archive, place)
     job = window.jobs.get(rest[1])
-    if len(rest) > 2 or job is None or job.place != str(archive) or job.about != _ABOUT:
+    if len(rest) > 2 or job is None or job.place != str(archive) or job.about != _about(place):
         return window.failed(message("There is no such page."), 404)
     if asked.method == "POST":
         return _write(window, asked, archive, place, job)
@@ -104,7 +103,7 @@ def _questions(window: Window, asked: Asked, archive: Path, place: Destination) 
     if asked.method == "POST":
         with complaints(window, wrong):
             answers = read_answers(asked, place, facts, archive)
-            job = start(window, archive, _ABOUT, [*answers.words(), _TRIAL])
+            job = start(window, archive, _about(place), [*answers.words(), _TRIAL])
             return _shown_at(asked, place, job, answers.home)
     return _form(window, asked, archive, place, facts, wrong)
 
@@ -139,6 +138,11 @@ def _shown_at(asked: Asked, place: Destination, job: Job, home: str, **more: str
     return Redirect(f"blog/{asked.parts[1]}/export/{place.name}/{job.id}" + (f"?{query}" if query else ""))
 
 
+def _about(place: Destination) -> str:
+    """Return what a job works for: an export for a place."""
+    return f"export {place.name}"
+
+
 def _home(asked: Asked) -> str:
     try:
         return home_of(asked.query.get("home", ""))
@@ -153,7 +157,7 @@ def _write(window: Window, asked: Asked, archive: Path, place: Destination, job:
         return window.failed(message("Only an export that was checked can be written. Open its questions again."))
     home, made = _home(asked), parsed(tuple(words))
     redirects = redirects_job(place, made)
-    written = start(window, archive, _ABOUT, words)
+    written = start(window, archive, _about(place), words)
     beside = None if redirects is None else start(window, archive, _REDIRECTS, words_of(redirects))
     return _shown_at(asked, place, written, home, redirects="" if beside is None else beside.id)
 

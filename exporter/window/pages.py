@@ -85,6 +85,7 @@ def progress_document(state: JobState, language: str) -> dict[str, Any]:
         "left": left,
         "lines": [{"event": line.event, "text": line.text} for line in state.lines[-LINES_SHOWN:]],
         "error": state.error,
+        "stage": state.question or state.opens,
     }
 
 

@@ -11,6 +11,7 @@ from exporter.message import message
 from exporter.translation import translated
 from exporter.window.jobs import Jobs
 from exporter.window.pages import Answer, Asked, Rendered, rendered
+from exporter.window.reading import Readers
 
 
 def window_folder() -> Path:
@@ -43,6 +44,7 @@ class Window:
 
     def __post_init__(self) -> None:
         self.jobs = Jobs(self.folder / "jobs")
+        self.readers = Readers(self.config)
         self.uploads = self.folder / "uploads"
 
     def answer(self, asked: Asked) -> Answer:
@@ -64,5 +66,6 @@ class Window:
         """Return a page with the sentence of a failure."""
         return self.page("failed.html", status=status, text=translated(text, self.language))
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """End what only the window uses; jobs go on."""
+        self.readers.close()

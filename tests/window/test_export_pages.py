@@ -51,12 +51,12 @@ def test_a_trial_shows_what_is_then_written(running: Running, archive: Path, hom
     tried = running.ended(running.post(page, answers(running, archive, out)))
     assert tried.status == 200
     assert not out.exists()
-    job = running.newest(archive, "export")
+    job = running.newest(archive, "export hatena")
     assert job.words[-1] == "--dry-run"
     assert shlex.join(("blog-exporter", *job.words)) in html.unescape(tried.text)
     expected = job.answer()["exports"][0]
     written = running.ended(running.post(tried.url))
-    done = running.newest(archive, "export")
+    done = running.newest(archive, "export hatena")
     assert done.words == job.words[:-1]
     report = json.loads((home / "blogs" / "mine.report.json").read_text())
     assert {name: report[name] for name in ("in", "out", "left_out")} == {
