@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -118,7 +119,7 @@ def _described(window: Window, archive: Path, place: str, copy: KnownCopy, head:
         "behind": max(0, head - copy.head),
         "damaged": len(copy.damaged),
         "here": is_address(place) or Path(place).is_dir(),
-        "when": "" if job is None else job.started[:16].replace("T", " "),
+        "when": "" if job is None else f"{datetime.fromisoformat(job.started).astimezone():%Y-%m-%d %H:%M}",
         "checked": job is not None and job.words[0] == "verify",
         "well": state is not None and state.exit_code == 0,
         "failed": state is not None and not state.running and state.exit_code != 0,

@@ -57,7 +57,7 @@ _TABLE_LINE: Final = re.compile(r" .*|\S.*?(\s+[0-9,]+){4}")
 _GROUPS: Final[tuple[tuple[Message, Callable[[Destination], bool]], ...]] = (
     (message("A blog service or WordPress"), lambda place: place.fetches),
     (message("A website of your own"), lambda place: place.home and not place.fetches),
-    (message("A book or a page to read"), lambda place: NAMED[place.form].book),
+    (message("A book or a page to read"), lambda place: NAMED[place.form].book or place.form == "html"),
     (message("Notes, tables and data"), lambda _place: True),
 )
 

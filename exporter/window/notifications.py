@@ -113,11 +113,14 @@ def _asked_setting(asked: Asked) -> tuple[str, str | None]:
     Raises:
         UsageError: the value is wrong.
     """
-    if asked.text("deed") == "monitor":
+    deed = asked.text("deed")
+    if deed == "monitor":
         url = line(asked, "url")
         if url:
             Monitor(url)
         return "ping_url", url or None
+    if deed != "closing":
+        raise UsageError(message("There is no such setting."))
     day = line(asked, "day")
     try:
         return "closing", date.fromisoformat(day).isoformat() if day else None
