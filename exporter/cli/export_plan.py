@@ -1,4 +1,4 @@
-"""What an export's questions mean, for the terminal and the window: proposals, checks, the next steps, the commands."""
+"""The questions of an export, for the terminal and the window: proposals, checks, next steps and commands."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def comment_ways(place: Destination) -> list[Comments]:
 
 
 def home_of(answer: str) -> str:
-    """Return the address of the new blog with a slash at its end; empty if there is none yet.
+    """Return the new blog's address with a slash at its end; empty without one.
 
     Raises:
-        ValueError: it is no address.
+        ValueError: the answer is not an address.
     """
     home = address_or_none(answer)
     return f"{home.rstrip('/')}/" if home else ""
@@ -129,7 +129,7 @@ def proposed_media(place: Destination, home: str) -> str:
 
 
 def check_new_folder(path: Path, archive: Path, *, force: bool = False) -> Path:
-    """Return a folder to write into, if nothing is there yet.
+    """Return a folder to write into, if it does not exist yet.
 
     Raises:
         UsageError: one of the export's folders is inside the archive or around it, or exists and is not replaced.
@@ -177,11 +177,11 @@ def next_steps(
     """Yield the owner's next steps after an export.
 
     Args:
-        place: where the blog goes.
+        place: the new home.
         job: the export.
         folder: the folder that it wrote.
         pictures: the paths of the pictures in it.
-        redirects: the export of the redirects, if it was made.
+        redirects: the export with the redirects, if it was made.
         home: the new blog's address; empty if unknown.
     """
     base, named = job.given["media_base_url"], home or "NEW_HOME"

@@ -36,10 +36,10 @@ class Sample:
         count: how many records have them.
         title: the entry's title, or the comment's text.
         day: the entry's date, as 2016-03-19; empty if unknown.
-        address: of the entry, or of the comment's entry; ``None`` if unknown.
+        address: the entry's address, or that of the comment's entry; ``None`` if unknown.
         key: names these flags in a form, so that an answer is never read for other flags.
         periodic: whether the entry is shown only for a period.
-        private: whether the entry is marked as private, whatever its code means.
+        private: whether the entry is marked as private, independently of its code.
     """
 
     code: str

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.archive import Archive
-from exporter.cli.status import OUTCOMES
+from exporter.check.archive_state import OUTCOMES
 from exporter.cli.summary import completeness_lines
 from exporter.clock import for_people
 from exporter.errors import BlogExporterError

@@ -1,4 +1,4 @@
-"""The page of second copies: where they are, how they are, and the form that makes or checks one."""
+"""The page about second copies: a list with the state of each, and the form that makes or checks one."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def copies(window: Window, asked: Asked, archive: Path) -> Answer:
 
 
 def _words(asked: Asked, archive: Path) -> list[str]:
-    """Return the words of the command that a form asks for: a copy, or the check of one.
+    """Return the command that makes or checks a copy.
 
     Raises:
         UsageError: an answer is missing or wrong.
@@ -111,7 +111,7 @@ def _is_copy(path: Path) -> bool:
 
 
 def _described(window: Window, archive: Path, place: str, copy: KnownCopy, head: int) -> dict[str, Any]:
-    """Return what the page shows of a copy."""
+    """Return the facts about a copy for the page."""
     job = next(_jobs_about(window, archive, place), None)
     state = None if job is None else job.state()
     return {

@@ -1,10 +1,11 @@
-"""What the pages of an archive share: reading their forms, starting their commands, and showing these."""
+"""Helpers for all pages about an archive: they read forms, start commands, and show these."""
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,7 @@ from exporter.archive.archive import Archive
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message, said
 from exporter.translation import translated
+from exporter.window.jobs import ANSWER
 from exporter.window.pages import progress_document
 from exporter.window.progress import command_of
 
@@ -24,7 +26,7 @@ _MAX_CHARACTERS: Final = 2000
 
 
 def line(asked: Asked, name: str) -> str:
-    """Return a field of a form, which is one line of text; empty without one.
+    """Return a form's field, one line of text; empty without one.
 
     Raises:
         UsageError: it has a control character, or is too long for an address, a path or a title.
@@ -69,7 +71,7 @@ def folder(text: str) -> Path:
 
 @contextmanager
 def complaints(window: Window, wrong: list[str]) -> Iterator[None]:
-    """Add what is wrong with a form to ``wrong``, in the window's language, in place of raising it."""
+    """Add an error about a form to ``wrong``, in the window's language, in place of raising it."""
     try:
         yield
     except (ValueError, BlogExporterError) as error:
@@ -91,7 +93,7 @@ def newest(window: Window, archive: Path, *about: str) -> Job | None:
 
 
 def shown(window: Window, job: Job | None) -> dict[str, Any]:
-    """Return what a template needs to show a command: ``job``, ``state``, ``progress`` and ``command``."""
+    """Return a command's facts for a template: ``job``, ``state``, ``progress`` and ``command``."""
     if job is None:
         return {"job": None, "state": None, "progress": None, "command": ""}
     state = job.state()
@@ -99,8 +101,22 @@ def shown(window: Window, job: Job | None) -> dict[str, Any]:
     return {"job": job, "state": state, "progress": document, "command": command_of(job)}
 
 
+def document_of(job: Job) -> dict[str, Any]:
+    """Return a command's last document, not counting its error; empty without one."""
+    try:
+        lines = (job.folder / ANSWER).read_bytes().splitlines()
+    except OSError:
+        return {}
+    for text in reversed(lines):
+        with suppress(ValueError):
+            value = json.loads(text)
+            if isinstance(value, dict) and "error" not in value:
+                return value
+    return {}
+
+
 def about_blog(asked: Asked, archive: Path) -> dict[str, Any]:
-    """Return what each page of an archive shows of it: ``key``, the path of its page, and ``blog_id``.
+    """Return an archive's facts for its pages: ``key``, the part of their addresses, and ``blog_id``.
 
     Raises:
         NoArchive, ArchiveDamaged: the archive cannot be read.

@@ -1,4 +1,4 @@
-"""The pages of an export: where the blog goes, what that place asks, what would be written, and the next steps.
+"""The export pages: the possible places, the questions, a trial with its report, and the next steps.
 
 ``export`` shows the places, ``export/PLACE`` the questions, and ``export/PLACE/JOB`` a trial or the export itself.
 """
@@ -31,7 +31,7 @@ from exporter.export.reasons import kind_name
 from exporter.export.report import HEADINGS, KINDS
 from exporter.message import Message, message
 from exporter.translation import translated
-from exporter.window.deeds import about_blog, complaints, shown, start, ticked
+from exporter.window.deeds import about_blog, complaints, document_of, shown, start, ticked
 from exporter.window.export_form import (
     BlogFacts,
     asked_ways,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 _REDIRECTS: Final = "redirects"
 _TRIAL: Final = "--dry-run"
 _TABLE_LINE: Final = re.compile(r" .*|\S.*?(\s+[0-9,]+){4}")
-"""The lines of a report that are its table, which the page shows as one."""
+"""A line of numbers in a report, which the page shows as a table."""
 _GROUPS: Final[tuple[tuple[Message, Callable[[Destination], bool]], ...]] = (
     (message("A blog service or WordPress"), lambda place: place.fetches),
     (message("A website of your own"), lambda place: place.home and not place.fetches),
@@ -139,7 +139,7 @@ def _shown_at(asked: Asked, place: Destination, job: Job, home: str, **more: str
 
 
 def _about(place: Destination) -> str:
-    """Return what a job works for: an export for a place."""
+    """Return the kind of a job that exports for a place."""
     return f"export {place.name}"
 
 
@@ -172,7 +172,7 @@ def _result(window: Window, asked: Asked, archive: Path, place: Destination, job
     if beside is not None and (beside.about, beside.place) != (_REDIRECTS, str(archive)):
         beside = None
     steps = [] if trial or not exports else list(_steps(window, place, made, exports, redirects, _home(asked)))
-    lines = [each for each in context["progress"]["lines"] if not _TABLE_LINE.fullmatch(each["text"])]
+    lines = [each for each in context["state"].lines if not _TABLE_LINE.fullmatch(each.text)]
     commands = [command_line(made), *([] if redirects is None else [command_line(redirects)])]
     return window.page(
         "export_result.html",
@@ -193,12 +193,12 @@ def _result(window: Window, asked: Asked, archive: Path, place: Destination, job
 
 
 def _exports(job: Job) -> list[dict[str, Any]]:
-    found = job.answer().get("exports")
+    found = document_of(job).get("exports")
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
 def _side(window: Window, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the page shows of an export's folder."""
+    """Return the facts about an export's folder for the page."""
     left = {kind: sum(row["count"] for row in document["left_out"] if row["kind"] == kind) for kind in KINDS}
     rows = [
         {

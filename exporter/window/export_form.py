@@ -1,4 +1,4 @@
-"""The form of an export: what it asks about a blog and a destination, and the command that its answers make.
+"""The export form: its questions about a blog and a destination, and the command that the answers make.
 
 The questions, their proposals and checks are those of ``export`` on a terminal (:mod:`exporter.cli.export_plan`).
 """
@@ -58,7 +58,7 @@ _SILENT: Final = Output(verbosity=-1)
 
 @dataclass
 class BlogFacts:
-    """What a blog's archive answers by itself, and the samples for the questions about its flags.
+    """The answers that a blog's archive has already, and the samples for the questions about its flags.
 
     Attributes:
         blog_id: the blog.
@@ -95,7 +95,7 @@ def destination(name: str) -> Destination:
     """Return a place where a blog can go.
 
     Raises:
-        UsageError: there is none of this name.
+        UsageError: the name is unknown.
     """
     for place in DESTINATIONS:
         if place.name == name and place.form in NAMED:
@@ -104,7 +104,7 @@ def destination(name: str) -> Destination:
 
 
 def facts_of(window: Window, archive: Path) -> BlogFacts:
-    """Read what a blog's archive says about its addresses and flags.
+    """Read the facts about a blog's addresses and flags from its archive.
 
     Raises:
         NoArchive, ArchiveDamaged: the archive cannot be read.
@@ -136,7 +136,7 @@ def _facts(state: State, settings: Settings, service: Records, blog_id: str) -> 
 
 
 def proposed_folder(blog_id: str, place: Destination) -> Path:
-    """Return a new folder for an export: below ``blogs`` in the home folder, where no other export is."""
+    """Return a new folder for an export, below ``blogs`` in the home folder."""
     return free_folder(Path.home() / _BLOGS / safe_name(f"{blog_id}-{place.name}"))
 
 
@@ -165,7 +165,7 @@ def words_of(job: Job) -> list[str]:
 
 
 def read_answers(asked: Asked, place: Destination, facts: BlogFacts, archive: Path) -> Answers:
-    """Return the export that a form asks for. What nobody called public stays out.
+    """Return the export that a form asks for. Only content that the owner called public is exported.
 
     Raises:
         UsageError, ValueError: an answer is missing or wrong.
@@ -232,7 +232,7 @@ def read_flags(asked: Asked, facts: BlogFacts, form: Format, given: dict[str, An
 
 
 def no_options(form: str, archive: Path, target: Path) -> dict[str, Any]:
-    """Return all options of ``export`` as they are without an answer."""
+    """Return all options of ``export`` with their defaults."""
     return dict(parsed(("export", form, str(archive), str(target))).given)
 
 

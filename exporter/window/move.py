@@ -1,4 +1,4 @@
-"""The pages of a move into a WordPress by its API, and of the comparison after it.
+"""The pages that move a blog into a WordPress by its API, and compare the two.
 
 The application password goes into a file that only this user can read, and the command names that file: no argument and
 no file of the job holds the password.
@@ -21,7 +21,7 @@ from exporter.message import message
 from exporter.move.outcome import Did, Thing
 from exporter.service.registry import FLAG_SETTINGS
 from exporter.translation import translated, translator
-from exporter.window.deeds import about_blog, complaints, line, newest, shown, start, ticked
+from exporter.window.deeds import about_blog, complaints, document_of, line, newest, shown, start, ticked
 from exporter.window.export_form import BlogFacts, facts_of, read_flags
 from exporter.window.pages import Redirect
 
@@ -76,7 +76,7 @@ def _here(asked: Asked) -> Redirect:
 
 
 def _trial(window: Window, asked: Asked, archive: Path, facts: BlogFacts) -> list[str]:
-    """Return the words of a move that changes nothing, from the form; keep the password.
+    """Return the command for a trial, from the form, and keep the password.
 
     Raises:
         UsageError, ValueError: an answer is missing or wrong.
@@ -134,7 +134,7 @@ def _value(job: Job | None, option: str) -> str:
 
 def _sums(window: Window, job: Job) -> list[dict[str, Any]]:
     """Return what became of each kind of record in the new home, by side."""
-    sides = job.answer().get("sides")
+    sides = document_of(job).get("sides")
     found = []
     for side in sides if isinstance(sides, list) else []:
         things = side.get("things", {})

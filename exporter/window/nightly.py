@@ -1,4 +1,4 @@
-"""The page of the nightly backup: when it runs next, how the last ones ended, and the form that plans or ends it."""
+"""The page of nightly backups: their next start, their last results, and the form that plans or ends them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.archive import Archive
-from exporter.cli.status import OUTCOMES
+from exporter.check.archive_state import OUTCOMES
 from exporter.errors import UsageError
 from exporter.message import message, suggested
 from exporter.schedule import schedulers
@@ -59,7 +59,7 @@ def _words(asked: Asked, archive: Path) -> list[str]:
     """Return the words of the command that a form asks for.
 
     Raises:
-        UsageError: the time is none.
+        UsageError: the time is invalid.
     """
     if asked.text("deed") == "remove":
         return ["schedule", "remove", str(archive)]
@@ -70,7 +70,7 @@ def _words(asked: Asked, archive: Path) -> list[str]:
 
 
 def _run(window: Window, run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the page shows of a backup that ended."""
+    """Return the facts about an ended backup for the page."""
     try:
         ended = f"{datetime.fromisoformat(str(run.get('finished_at'))).astimezone():%Y-%m-%d %H:%M}"
     except ValueError:

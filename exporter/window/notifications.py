@@ -1,7 +1,7 @@
-"""The page of notifications: how a person learns of a night without a backup, and the form that sets it.
+"""The notification page, with forms that set how a person learns about failed nights.
 
-It writes into the user's settings file what is only read. A command to run is shown, and never written from a page: no
-browser decides what runs on this machine.
+It writes a monitor's address and a date into the user's settings file. It never writes a command to run: no page in a
+browser may decide which programs run on this machine.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _tried(settings: Settings) -> str:
 
 
 def _set(window: Window, asked: Asked, archive: Archive) -> None:
-    """Write the setting of a form into the blog's table of the settings file, which gets one if it has none.
+    """Write a form's setting into the blog's table in the settings file, and make the table if needed.
 
     Raises:
         UsageError, ValueError: the value is wrong, or the file cannot be changed.
@@ -108,7 +108,7 @@ def _set(window: Window, asked: Asked, archive: Archive) -> None:
 
 
 def _asked_setting(asked: Asked) -> tuple[str, str | None]:
-    """Return the setting of a form and its text, ``None`` for no value.
+    """Return a form's setting and its text, ``None`` for no value.
 
     Raises:
         UsageError: the value is wrong.

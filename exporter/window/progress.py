@@ -22,7 +22,7 @@ OF_THE_BLOG: Final = ("backup", "demo", "init")
 """The jobs that the page of their archive shows, as soon as it exists."""
 _OWN_PAGES: Final = {"look": "found", "sign-in": "sign-in"}
 _PAGES_OF_A_BLOG: Final = {
-    "compare": "compare", "copy": "copies", "doctor": "doctor", "export": "export", "move": "move",
+    "compare": "compare", "copy": "copies", "export": "export", "move": "move",
     "schedule": "schedule",
 }  # fmt: skip
 """The pages of an archive that show their own jobs."""

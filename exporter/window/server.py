@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl
 
 from aiohttp import hdrs, web
 
-from exporter.errors import BlogExporterError
+from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message, said
 from exporter.serve.listening import (
     WRONG_HOST,
@@ -50,6 +50,7 @@ _HEADERS: Final = {
     "Cache-Control": "no-store",
 }
 _MAX_FORM_BYTES: Final = 1 << 18
+_MAX_FIELDS: Final = 2000
 _POLL_SECONDS: Final = 0.5
 _HEARTBEAT_SECONDS: Final = 15.0
 _IDLE_SECONDS: Final = 3600.0
@@ -200,12 +201,16 @@ async def _body(request: web.BaseRequest) -> bytes:
     async for piece in request.content.iter_chunked(1 << 16):
         body += piece
         if len(body) > _MAX_FORM_BYTES:
-            raise web.HTTPRequestEntityTooLarge(_MAX_FORM_BYTES, len(body))
+            raise UsageError(message("The form is too long."))
     return body
 
 
 def _form(body: bytes) -> dict[str, list[str]]:
     form: dict[str, list[str]] = {}
-    for name, value in parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=2000):
+    try:
+        pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
+    except ValueError as error:
+        raise UsageError(message("The form is too long.")) from error
+    for name, value in pairs:
         form.setdefault(name, []).append(value)
     return form

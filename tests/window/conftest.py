@@ -1,4 +1,4 @@
-"""A window with the demo's archive, in a home folder of its own."""
+"""A window with the demo's archive, in an empty home folder."""
 
 from __future__ import annotations
 

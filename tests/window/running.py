@@ -1,4 +1,4 @@
-"""A window that runs in a thread of the test, with real jobs in real child processes, and a client for its forms."""
+"""A window in a thread, with real jobs in real child processes, and a client that sends its forms."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Running:
     Attributes:
         window: its state.
         url: the address of its first page.
-        warnings: what the server complained about.
+        warnings: the server's warnings.
     """
 
     window: Window

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from exporter.window.deeds import document_of
 from tests.move.home import Home, running_home
 from tests.notify.conftest import FakeMonitor, monitor
 from tests.support.runs import tree
@@ -46,7 +46,7 @@ def test_a_move_is_tried_then_done_and_its_password_is_in_no_command(
     moved = running.newest(archive, "move")
     assert moved.words == job.words[:-1]
     assert (len(wordpress.rest_posts), len(wordpress.rest_comments)) == (55, 144)
-    assert moved.answer()["sides"][0]["things"]["posts"]["made"] == 55
+    assert document_of(moved)["sides"][0]["things"]["posts"]["made"] == 55
     assert "<td>55</td>" in done.text
     for folder in (running.window.folder / "jobs").iterdir():
         for path in folder.iterdir():
@@ -171,14 +171,14 @@ def test_no_page_writes_a_command_into_the_settings(running: Running, archive: P
     assert not file.exists()
 
 
-def test_the_findings_of_a_diagnosis_are_shown(running: Running, archive: Path) -> None:
+def test_problems_are_named_with_what_mends_them(running: Running, archive: Path) -> None:
     page = running.page_of(archive, "/doctor")
-    running.ended(running.post(page))
-    job = running.newest(archive, "doctor")
-    assert job.words == ("doctor", str(archive))
-    finding = {"said": "<b>A disk</b> is full.", "advice": "Make room.", "command": "df -h", "exit_code": 28}
-    (job.folder / "answer.json").write_text(json.dumps({"findings": [finding]}))
+    assert running.get(page).status == 200
+    (archive / "latest" / "entries.jsonl").unlink()
+    segment = archive / "versions" / "000001" / "entries.jsonl"
+    segment.write_bytes(segment.read_bytes()[:-20])
     shown = running.get(page)
-    assert "&lt;b&gt;A disk&lt;/b&gt; is full." in shown.text
-    assert "Make room." in shown.text
-    assert "df -h" in shown.text
+    assert shown.status == 200
+    assert "card health bad" in shown.text
+    assert "blog-exporter verify" in shown.text
+    assert f"blog-exporter doctor {archive} --offline" in shown.text

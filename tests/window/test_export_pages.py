@@ -1,4 +1,4 @@
-"""The pages of an export: from the questions to the files, by forms alone; what nobody called public stays out."""
+"""The export pages, used by forms alone: from the questions to the files, which hold only content called public."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PRIVATE = "配達の手引き（自分用）"
 
 
 def keys(running: Running, archive: Path) -> tuple[list[str], list[str]]:
-    """Return the keys of the samples that are public, and of the visible comments, of the demo."""
+    """Return the keys of the demo's public entries and visible comments."""
     facts = facts_of(running.window, archive)
     public = [each.key for each in facts.entries if each.code == "1" and not each.periodic and not each.private]
     return public, [each.key for each in facts.comments if each.code == "f"]
@@ -115,7 +115,7 @@ def test_all_answers_become_options(running: Running, archive: Path, home: Path)
 
 
 def page_of_newest(running: Running, archive: Path) -> str:
-    """Return the page of the newest export, with the address that its form named."""
+    """Return the newest export's page, with the address that its form named."""
     path = f"/export/wordpress/{running.newest(archive).id}?home=https%3A%2F%2Fnew.example%2F"
     return running.page_of(archive, path)
 
@@ -148,6 +148,14 @@ def test_hostile_values_are_refused_on_the_page(running: Running, archive: Path,
     words = running.newest(archive).words
     assert words[3] == str(home / "--force")  # a name like any other, below the home folder
     assert "--force" not in words
+
+
+def test_a_form_that_is_too_long_gets_a_page(running: Running, archive: Path) -> None:
+    page = running.page_of(archive, "/export/hatena")
+    for body in (b"folder=" + b"a" * 300_000, b"public=x&" * 3000, b"\xff" * 200_000 + b"=%00"):
+        got = running.post(page, body=body)
+        assert (got.status, 'role="alert"' in got.text) == (400, True)
+    assert running.window.jobs.all() == []
 
 
 def test_folders_that_must_not_be_written_are_refused(running: Running, archive: Path, home: Path) -> None:
