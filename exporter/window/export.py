@@ -89,7 +89,7 @@ def _grouped(window: Window) -> Iterator[tuple[str, list[dict[str, str]]]]:
                 "name": place.name,
                 "label": translated(place.label, window.language),
                 "help": ""
-                if place.fetches or place.form == "markdown"
+                if place.home or place.form == "markdown"
                 else translated(NAMED[place.form].help, window.language),
             }
             for place in here
