@@ -8,6 +8,8 @@ from typing import TypeVar
 
 import click
 
+from exporter.cli import events
+from exporter.cli.output import tell
 from exporter.cli.signals import ended_at_a_question
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message, said
@@ -30,7 +32,7 @@ class Questions:
     def say(self, text: str = "") -> None:
         """Print a line; untrusted text in it cannot control the terminal."""
         if not self.silent:
-            click.echo(printable(translated(text)), err=True)
+            tell("said", printable(translated(text)))
 
     def text(self, question: str, default: str = "") -> str:
         """Ask for a text; Enter means ``default``."""
@@ -46,6 +48,8 @@ class Questions:
         """
         if self.silent:
             return read(default)
+        if events.wanted():
+            raise _no_terminal(question)
         shown = printable(translated(question)) + (f" [{printable(default)}]" if default else "")
         while True:
             answer: str = click.prompt(shown, default=default, show_default=False, err=True, type=str).strip()
@@ -91,6 +95,8 @@ def ask(question: str, /, *, hidden: bool = False) -> str:
     """
     if hidden and not sys.stdin.isatty():
         return ""
+    if events.wanted():
+        raise _no_terminal(question)
     try:
         with ended_at_a_question():
             answer: str = click.prompt(
@@ -99,12 +105,16 @@ def ask(question: str, /, *, hidden: bool = False) -> str:
     except click.Abort:
         if sys.stdin.isatty():
             raise
-        raise UsageError(
-            "There is no terminal for the question: {question}. Run this in a terminal, or use a token: set "
-            "BLOG_EXPORTER_TOKEN, or name its file with --token-file.",
-            question=question,
-        ) from None
+        raise _no_terminal(question) from None
     return answer.strip()
+
+
+def _no_terminal(question: str) -> UsageError:
+    return UsageError(
+        "There is no terminal for the question: {question}. Run this in a terminal, or use a token: set "
+        "BLOG_EXPORTER_TOKEN, or name its file with --token-file.",
+        question=question,
+    )
 
 
 def yes_or_no(answer: str) -> bool | None:
