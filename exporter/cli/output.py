@@ -180,9 +180,11 @@ class Output:
         tell("notice", shown if events.wanted() else f"{PROGRAM}: {shown}")
 
     def answer(self, text: str, /, *, colour: bool = False, **values: Any) -> None:
-        """Print the answer of a query for people on standard output; nothing under ``--json``."""
+        """Print the answer of a query for people on standard output; under ``--json`` only as an event, if wanted."""
         if not self.as_json:
             click.echo(printable_lines(translated(as_message(text, values)), colours=colour), color=colour)
+        elif events.wanted():
+            events.tell("answer", text=printable_lines(translated(as_message(text, values))))
 
     def done(self, text: str, /, **values: Any) -> None:
         """Print a change on standard output; nothing if quiet or with ``--json``."""

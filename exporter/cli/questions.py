@@ -49,7 +49,7 @@ class Questions:
         if self.silent:
             return read(default)
         if events.wanted():
-            raise _no_terminal(question)
+            raise UsageError(message("Nobody answered this question: {question}", question=question))
         shown = printable(translated(question)) + (f" [{printable(default)}]" if default else "")
         while True:
             answer: str = click.prompt(shown, default=default, show_default=False, err=True, type=str).strip()
@@ -90,13 +90,19 @@ class Questions:
 def ask(question: str, /, *, hidden: bool = False) -> str:
     """Ask the user. Without a terminal, the answer to a question for a secret is empty.
 
+    For a program that follows the events, the question is an event, and the answer is the next line of standard input.
+
     Raises:
-        UsageError: there is no terminal.
+        UsageError: there is no terminal, or that program ended.
     """
     if hidden and not sys.stdin.isatty():
         return ""
     if events.wanted():
-        raise _no_terminal(question)
+        events.tell("question", text=printable(translated(question)))
+        line = sys.stdin.readline()
+        if line:
+            return line.strip()
+        raise UsageError(message("Nobody answered this question: {question}", question=question))
     try:
         with ended_at_a_question():
             answer: str = click.prompt(
@@ -105,16 +111,12 @@ def ask(question: str, /, *, hidden: bool = False) -> str:
     except click.Abort:
         if sys.stdin.isatty():
             raise
-        raise _no_terminal(question) from None
+        raise UsageError(
+            "There is no terminal for the question: {question}. Run this in a terminal, or use a token: set "
+            "BLOG_EXPORTER_TOKEN, or name its file with --token-file.",
+            question=question,
+        ) from None
     return answer.strip()
-
-
-def _no_terminal(question: str) -> UsageError:
-    return UsageError(
-        "There is no terminal for the question: {question}. Run this in a terminal, or use a token: set "
-        "BLOG_EXPORTER_TOKEN, or name its file with --token-file.",
-        question=question,
-    )
 
 
 def yes_or_no(answer: str) -> bool | None:

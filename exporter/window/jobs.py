@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from exporter.archive import atomic
 from exporter.archive.lock import ArchiveLock
@@ -74,6 +74,10 @@ class JobState:
         rows: the newest counts: ``name``, ``done``, ``total`` (``None`` if unknown), and perhaps ``kind``.
         seconds_left: the expected time to the end; ``None`` if unknown.
         lines: the newest sentences.
+        facts: the events ``way`` and ``finding`` of a check.
+        answers: the answer for people, line by line.
+        opens: the address that it wants a browser to open; empty if none.
+        question: the question that it waits for an answer to; empty if none.
         error: the sentence of the error that ended it; empty without one.
     """
 
@@ -82,6 +86,10 @@ class JobState:
     rows: list[dict[str, Any]] = field(default_factory=list)
     seconds_left: float | None = None
     lines: list[Line] = field(default_factory=list)
+    facts: list[dict[str, Any]] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
+    opens: str = ""
+    question: str = ""
     error: str = ""
 
 
@@ -155,14 +163,18 @@ class Jobs:
         self._folder = folder
         self._starting = Lock()
         self._children: list[subprocess.Popen[bytes]] = []
+        self._asking: dict[str, IO[bytes]] = {}
 
-    def start(self, words: Sequence[str], *, about: str, place: str = "", language: str) -> Job:
-        """Start a command, to which ``--json`` and the language are added; return the job that runs it already."""
+    def start(self, words: Sequence[str], *, about: str, place: str = "", language: str, asks: bool = False) -> Job:
+        """Start a command, to which ``--json`` and the language are added; return the job that runs it already.
+
+        If it ``asks``, :meth:`reply` answers.
+        """
         with self._starting:
             same = (job for job in self.all() if job.words == tuple(words) and job.state().running)
-            return next(same, None) or self._new(words, about, place, language)
+            return next(same, None) or self._new(words, about, place, language, asks=asks)
 
-    def _new(self, words: Sequence[str], about: str, place: str, language: str) -> Job:
+    def _new(self, words: Sequence[str], about: str, place: str, language: str, *, asks: bool) -> Job:
         self._remove_old()
         name = f"{SystemClock().now():%Y%m%d%H%M%S}-{secrets.token_hex(6)}"
         folder = self._folder / name
@@ -172,8 +184,23 @@ class Jobs:
             atomic.make_folder(folder)
             atomic.write_file(folder / JOB, json.dumps(note, ensure_ascii=False).encode("utf-8", "surrogatepass"))
             self._children = [child for child in self._children if child.poll() is None]
-            self._children.append(_started(folder))
+            child = _started(folder, asks=asks)
+            self._children.append(child)
+            if child.stdin is not None:
+                self._asking[name] = child.stdin
         return job
+
+    def reply(self, job: Job, text: str) -> bool:
+        """Answer the question of a job that this window started; return whether it waited for one."""
+        way = self._asking.get(job.id)
+        if way is None:
+            return False
+        try:
+            way.write(f"{' '.join(text.split())}\n".encode("utf-8", "replace"))
+            way.flush()
+        except OSError:
+            return False
+        return True
 
     def get(self, name: str) -> Job | None:
         """Return a job by its name."""
@@ -236,12 +263,18 @@ def own_program() -> list[str]:
     return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-P", "-m", "exporter"]
 
 
-def _started(folder: Path) -> subprocess.Popen[bytes]:
+def _started(folder: Path, *, asks: bool) -> subprocess.Popen[bytes]:
     words = [*own_program(), "app", "--job", str(folder)]
     environment = {**os.environ, events.VARIABLE: "json"}
     with atomic.open_private(folder / ANSWER) as answer, atomic.open_private(folder / SAID) as said:
         return subprocess.Popen(  # noqa: S603 - this program itself, with a folder of its own
-            words, stdin=subprocess.DEVNULL, stdout=answer, stderr=said, env=environment, cwd=Path.home(), **_APART
+            words,
+            stdin=subprocess.PIPE if asks else subprocess.DEVNULL,
+            stdout=answer,
+            stderr=said,
+            env=environment,
+            cwd=Path.home(),
+            **_APART,
         )
 
 
@@ -272,6 +305,14 @@ def _apply(state: JobState, event: dict[str, Any]) -> None:
         rows, left = event.get("rows"), event.get("seconds_left")
         state.rows = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
         state.seconds_left = float(left) if isinstance(left, int | float) else None
+    elif name == "answer":
+        state.answers = [*state.answers[1 - _MAX_LINES :], text]
+    elif name in ("way", "finding"):
+        state.facts = [*state.facts[1 - _MAX_LINES :], event]
+    elif name == "question":
+        state.question = text
+    elif name == "open" and str(event.get("url", "")).startswith(("http://", "https://")):
+        state.opens = str(event["url"])
     elif name in ("said", "notice", "warning", "error"):
         if name == "error":
             state.error = text

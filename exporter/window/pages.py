@@ -55,6 +55,7 @@ def _environment() -> Environment:
         loader=PackageLoader("exporter", "window/templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=translated,  # messages among a page's values are shown in the interface language
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -84,6 +85,7 @@ def progress_document(state: JobState, language: str) -> dict[str, Any]:
         "left": left,
         "lines": [{"event": line.event, "text": line.text} for line in state.lines[-LINES_SHOWN:]],
         "error": state.error,
+        "stage": state.question or state.opens,
     }
 
 

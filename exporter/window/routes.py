@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from exporter.window import home, progress
+from exporter.window import blog, found, home, progress, sign_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 
 ROUTES: Final[Mapping[str, Page]] = {
     "": home.home,
+    "begin": found.begin,
+    "blog": blog.blog,
+    "demo": home.demo,
+    "found": found.found,
     "job": progress.job,
+    "look": found.look,
     "quit": home.ended,
+    "sign-in": sign_in.sign_in,
 }

@@ -54,6 +54,8 @@ _POLL_SECONDS: Final = 0.5
 _HEARTBEAT_SECONDS: Final = 15.0
 _IDLE_SECONDS: Final = 3600.0
 """Without a page that is open, and without a running job, the window ends after an hour."""
+_READING_SECONDS: Final = 12 * 3600.0
+"""Reading an archive needs the window, but asks another server."""
 _STATIC: Final = {
     "site.css": ("site/static/site.css", "text/css"),
     "theme.js": ("site/static/theme.js", "text/javascript"),
@@ -94,12 +96,13 @@ class WindowServer:
         finally:
             idle.cancel()
             await runner.cleanup()
-            await self.window.close()
+            await asyncio.to_thread(self.window.close)
 
     async def _end_if_idle(self) -> None:
         while not self.ended.is_set():
             await asyncio.sleep(_HEARTBEAT_SECONDS)
-            if time.monotonic() - self._used > _IDLE_SECONDS and not await asyncio.to_thread(self.window.jobs.running):
+            limit = _READING_SECONDS if self.window.readers.are_open() else _IDLE_SECONDS
+            if time.monotonic() - self._used > limit and not await asyncio.to_thread(self.window.jobs.running):
                 self.ended.set()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:

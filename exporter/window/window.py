@@ -16,6 +16,7 @@ from exporter.message import message
 from exporter.translation import translated
 from exporter.window.jobs import Jobs
 from exporter.window.pages import Answer, Asked, Rendered, rendered
+from exporter.window.reading import Readers
 from exporter.window.uploads import remove_old
 
 
@@ -60,6 +61,7 @@ class Window:
 
     def __post_init__(self) -> None:
         self.jobs = Jobs(self.folder / "jobs")
+        self.readers = Readers(self.config)
         self.uploads = self.folder / "uploads"
         self._remove_old_uploads()
 
@@ -82,8 +84,9 @@ class Window:
         """Return a page with the sentence of a failure."""
         return self.page("failed.html", status=status, text=translated(text, self.language))
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """End what only the window uses; jobs go on."""
+        self.readers.close()
         self._remove_old_uploads()
 
     def _remove_old_uploads(self) -> None:

@@ -22,7 +22,7 @@ from tests.window.running import environment, until
 
 Told = list[dict[str, Any]]
 Run = Callable[..., tuple[int, Told]]
-KINDS = {"said", "notice", "warning", "error", "progress", "end"}
+KINDS = {"question", "said", "notice", "warning", "error", "progress", "end"}
 
 
 def read(text: str) -> Told:
