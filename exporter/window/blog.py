@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.archive import Archive
-from exporter.cli.status import OUTCOMES
+from exporter.check.archive_state import OUTCOMES
 from exporter.cli.summary import completeness_lines
 from exporter.clock import for_people
 from exporter.errors import BlogExporterError
@@ -18,7 +18,7 @@ from exporter.message import message, suggested
 from exporter.service.declarations import DECLARATIONS
 from exporter.settings import resolve
 from exporter.translation import translated
-from exporter.window import archives
+from exporter.window import archives, copies, doctor, export, move, nightly, notifications
 from exporter.window.pages import Redirect, progress_document
 from exporter.window.progress import OF_THE_BLOG, command_of
 from exporter.window.uploads import FILE_FIELD
@@ -142,8 +142,15 @@ def read(window: Window, asked: Asked, path: Path) -> Answer:
 
 BLOG_ROUTES: Final[Mapping[str, BlogPage]] = {
     "": overview,
+    "compare": move.compare,
+    "copies": copies.copies,
+    "doctor": doctor.doctor,
+    "export": export.export,
+    "move": move.move,
+    "notifications": notifications.notifications,
     "read": read,
     "save": save,
+    "schedule": nightly.nightly,
     "verify": check_files,
 }
 _DEEDS: Final = {
