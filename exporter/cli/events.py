@@ -11,10 +11,7 @@ from typing import Any, Final
 
 import click
 
-from exporter import lossless_json
-from exporter.settings import PREFIX
-
-VARIABLE: Final = f"{PREFIX}PROGRESS"
+VARIABLE: Final = "BLOG_EXPORTER_PROGRESS"
 _EVENT_SECONDS: Final = 0.25
 
 
@@ -24,8 +21,15 @@ def wanted() -> bool:
 
 
 def tell(event: str, **facts: Any) -> None:
-    """Print an event; ``facts`` are its members."""
-    click.echo(lossless_json.dumps({"event": event, **facts}).decode(), err=True)
+    """Print an event in UTF-8, whatever the locale; ``facts`` are its members."""
+    click.echo(line(event, **facts), err=True, nl=False)
+
+
+def line(event: str, **facts: Any) -> bytes:
+    """Return the line of an event."""
+    from exporter import lossless_json
+
+    return lossless_json.dumps({"event": event, **facts}) + b"\n"
 
 
 class Pace:

@@ -15,7 +15,16 @@ from exporter import __version__
 from exporter.cli import events
 from exporter.cli.help import HelpedGroup
 from exporter.cli.language import speak, with_language
-from exporter.cli.output import OnLoss, Output, ReaderClosed, SafeStream, open_closed_streams, report, safe_streams
+from exporter.cli.output import (
+    OnLoss,
+    Output,
+    ReaderClosed,
+    SafeStream,
+    open_closed_streams,
+    report,
+    safe_streams,
+    tell,
+)
 from exporter.errors import BlogExporterError, Interrupted, NoMemory, UsageError
 from exporter.message import PROGRAM, Message, message
 
@@ -116,7 +125,17 @@ def run() -> NoReturn:
     open_closed_streams()
     if os.name == "posix" and sys.getfilesystemencoding() != "utf-8":
         _begin_in_utf8()
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:] or _without_a_command()))
+
+
+def _without_a_command() -> list[str]:
+    """Return the command of a start by a double-click; otherwise none, which shows the help."""
+    from exporter.cli.double_click import is_double_clicked, keep_the_address_secret
+
+    if not is_double_clicked(os.environ):
+        return []
+    keep_the_address_secret()
+    return ["app"]
 
 
 def _begin_in_utf8() -> NoReturn:
@@ -166,7 +185,7 @@ def _failed(error: BaseException, arguments: list[str]) -> int:
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        click.echo(error.format_message(), err=True)
+        tell("said", error.format_message())
         return error.exit_code
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 1
@@ -176,7 +195,7 @@ def _failed(error: BaseException, arguments: list[str]) -> int:
     if ours.exit_code == 1 and any(argument.startswith("-vv") for argument in arguments):
         import traceback
 
-        traceback.print_exception(error)
+        tell("said", "".join(traceback.format_exception(error)).rstrip("\n"))
     report(ours, as_json="--json" in arguments)
     return ours.exit_code
 

@@ -164,12 +164,12 @@ class Output:
     def say(self, text: str = "", /, *, level: int = 0, **values: Any) -> None:
         """Print a line for people on standard error."""
         if self.verbosity >= level:
-            _tell("said", printable_lines(translated(as_message(text, values))))
+            tell("said", printable_lines(translated(as_message(text, values))))
 
     def warn(self, text: str, /, **values: Any) -> None:
         """Print a warning on standard error, even if quiet."""
         if events.wanted():
-            _tell("warning", printable_lines(translated(as_message(text, values))))
+            tell("warning", printable_lines(translated(as_message(text, values))))
             return
         label = translated(message("warning: {text}", text=as_message(text, values)))
         click.echo(f"{PROGRAM}: {printable_lines(label)}", err=True)
@@ -177,7 +177,7 @@ class Output:
     def notice(self, text: str, /, **values: Any) -> None:
         """Print good news on standard error, even if quiet."""
         shown = printable_lines(translated(as_message(text, values)))
-        _tell("notice", shown if events.wanted() else f"{PROGRAM}: {shown}")
+        tell("notice", shown if events.wanted() else f"{PROGRAM}: {shown}")
 
     def answer(self, text: str, /, *, colour: bool = False, **values: Any) -> None:
         """Print the answer of a query for people on standard output; under ``--json`` only as an event, if wanted."""
@@ -214,8 +214,8 @@ class Output:
         sys.stdout.buffer.flush()
 
 
-def _tell(event: str, text: str) -> None:
-    """Print a line on standard error, for people or as an event."""
+def tell(event: str, text: str) -> None:
+    """Print lines on standard error, for people or as an event."""
     if events.wanted():
         events.tell(event, text=text)
     else:

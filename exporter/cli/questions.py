@@ -9,6 +9,7 @@ from typing import TypeVar
 import click
 
 from exporter.cli import events
+from exporter.cli.output import tell
 from exporter.cli.signals import ended_at_a_question
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message, said
@@ -31,7 +32,7 @@ class Questions:
     def say(self, text: str = "") -> None:
         """Print a line; untrusted text in it cannot control the terminal."""
         if not self.silent:
-            click.echo(printable(translated(text)), err=True)
+            tell("said", printable(translated(text)))
 
     def text(self, question: str, default: str = "") -> str:
         """Ask for a text; Enter means ``default``."""
@@ -47,6 +48,8 @@ class Questions:
         """
         if self.silent:
             return read(default)
+        if events.wanted():
+            raise UsageError(message("Nobody answered this question: {question}", question=question))
         shown = printable(translated(question)) + (f" [{printable(default)}]" if default else "")
         while True:
             answer: str = click.prompt(shown, default=default, show_default=False, err=True, type=str).strip()

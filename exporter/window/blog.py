@@ -90,21 +90,22 @@ def _state_of(window: Window, path: Path) -> dict[str, Any]:
         zone = resolve({}, config=window.config, service=archive.info.service).timezone
         facts["runs"] = [
             {
-                "time": for_people(str(run.get("finished_at")), zone),
+                "time": for_people(str(run.get("finished_at")), zone)[:16].replace("T", " "),
                 "outcome": OUTCOMES.get(str(run.get("outcome")), ""),
                 "well": run.get("outcome") in SUCCESSES,
             }
             for run in islice(archive.newest_backups(), _RUNS_SHOWN)
         ]
         document = status(archive).document
-        lines = list(_lines(document)) if document["newest"] is not None else []
+        lines = list(_lines(document, path)) if document["newest"] is not None else []
         facts |= {"summary": lines[0] if lines else "", "missing": lines[1:], "readable": bool(lines)}
     return facts
 
 
-def _lines(document: Mapping[str, Any]) -> Iterator[str]:
+def _lines(document: Mapping[str, Any], path: Path) -> Iterator[str]:
+    """Yield the sentences about what is saved and what is missing; commands in them name the archive."""
     for line in completeness_lines(document["completeness"], document["problems"]):
-        yield translated(line).strip().removeprefix("- ")
+        yield translated(line).strip().removeprefix("- ").replace(" DIR ", f" {path} ")
 
 
 def save(window: Window, asked: Asked, path: Path) -> Answer:

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import IO, Any, Final
 
 from exporter.archive import atomic
@@ -44,6 +45,10 @@ _MAX_LINES: Final = 200
 _MAX_ANSWER_BYTES: Final = 1 << 24
 _STARTING_SECONDS: Final = 20.0
 """A new process takes its lock after its imports, on a slow disk after seconds."""
+_ASKED_SECONDS: Final = 2.0
+"""The window takes a job's lock for a moment when it asks whether the job runs."""
+_MAX_SAID_BYTES: Final = 1 << 18
+"""The newest counts and sentences are at the end of a file that a hostile blog can make long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,21 +126,24 @@ class Job:
     def answer(self) -> dict[str, Any]:
         """Return the last document of ``--json``; empty if there is none."""
         try:
-            data = (self.folder / ANSWER).read_bytes()[:_MAX_ANSWER_BYTES]
+            with (self.folder / ANSWER).open("rb") as file:
+                data = file.read(_MAX_ANSWER_BYTES)
             value = json.loads(data.splitlines()[-1])
-        except (OSError, ValueError, IndexError):
+        except (OSError, ValueError, IndexError, RecursionError):
             return {}
         return value if isinstance(value, dict) else {}
 
     def stop(self) -> None:
         """Ask its process to end soon and cleanly, as Ctrl-C does. The same command resumes a backup."""
-        pid = ArchiveLock(self.folder / _LOCK).holder().get("pid")
-        if isinstance(pid, int):
+        lock = ArchiveLock(self.folder / _LOCK)
+        pid = lock.holder().get("pid")
+        # The number of a process that was killed may be another process's by now.
+        if isinstance(pid, int) and lock.is_held():
             with suppress(OSError):
                 os.kill(pid, _INTERRUPT)
 
     def _is_running(self) -> bool:
-        if ArchiveLock(self.folder / _LOCK).holder():
+        if ArchiveLock(self.folder / _LOCK).is_held():
             return True
         try:
             said = (self.folder / SAID).stat()
@@ -153,11 +161,20 @@ class Jobs:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._starting = Lock()
         self._children: list[subprocess.Popen[bytes]] = []
         self._asking: dict[str, IO[bytes]] = {}
 
     def start(self, words: Sequence[str], *, about: str, place: str = "", language: str, asks: bool = False) -> Job:
-        """Start a command; ``--json`` and the language are added. If it ``asks``, :meth:`reply` answers."""
+        """Start a command, to which ``--json`` and the language are added; return the job that runs it already.
+
+        If it ``asks``, :meth:`reply` answers.
+        """
+        with self._starting:
+            same = (job for job in self.all() if job.words == tuple(words) and job.state().running)
+            return next(same, None) or self._new(words, about, place, language, asks=asks)
+
+    def _new(self, words: Sequence[str], about: str, place: str, language: str, *, asks: bool) -> Job:
         self._remove_old()
         name = f"{SystemClock().now():%Y%m%d%H%M%S}-{secrets.token_hex(6)}"
         folder = self._folder / name
@@ -233,7 +250,7 @@ def run_job(folder: Path) -> int:
         raise UsageError(message("This folder is not a job of the window."))
     with ArchiveLock(folder / _LOCK) as lock:
         try:
-            lock.acquire(SystemClock().now())
+            lock.acquire(SystemClock().now(), wait=_ASKED_SECONDS)
         except ArchiveLocked:
             raise UsageError(message("This job of the window runs already.")) from None
         code = main([*map(str, words), "--json", "--lang", str(note.get("language", "en"))])
@@ -243,13 +260,13 @@ def run_job(folder: Path) -> int:
 
 def own_program() -> list[str]:
     """Return the words that start this program: a frozen one is its own interpreter."""
-    return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "exporter"]
+    return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-P", "-m", "exporter"]
 
 
 def _started(folder: Path, *, asks: bool) -> subprocess.Popen[bytes]:
     words = [*own_program(), "app", "--job", str(folder)]
     environment = {**os.environ, events.VARIABLE: "json"}
-    with (folder / ANSWER).open("xb") as answer, (folder / SAID).open("xb") as said:
+    with atomic.open_private(folder / ANSWER) as answer, atomic.open_private(folder / SAID) as said:
         return subprocess.Popen(  # noqa: S603 - this program itself, with a folder of its own
             words,
             stdin=subprocess.PIPE if asks else subprocess.DEVNULL,
@@ -264,14 +281,17 @@ def _started(folder: Path, *, asks: bool) -> subprocess.Popen[bytes]:
 def _events(path: Path) -> list[dict[str, Any]]:
     """Return the events in a file; a line that is none is a sentence, such as a traceback's."""
     try:
-        text = path.read_text("utf-8", "replace")
+        with path.open("rb") as file:
+            start = max(0, file.seek(0, os.SEEK_END) - _MAX_SAID_BYTES)
+            file.seek(start)
+            text = file.read(_MAX_SAID_BYTES).decode("utf-8", "replace")
     except OSError:
         return []
     found = []
-    for line in text.split("\n"):
+    for line in text.split("\n")[1 if start else 0 :]:
         try:
             value = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = {"event": "said", "text": line}
         if isinstance(value, dict):
             found.append(value)
@@ -303,6 +323,6 @@ def _apply(state: JobState, event: dict[str, Any]) -> None:
 def _read(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

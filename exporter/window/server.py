@@ -33,7 +33,7 @@ from exporter.serve.sending import text_answer, with_headers
 from exporter.text import visible
 from exporter.window.jobs import Job
 from exporter.window.pages import Answer, Asked, Redirect, Rendered, progress_document
-from exporter.window.uploads import receive
+from exporter.window.uploads import MAX_FIELDS, in_time, receive
 from exporter.window.window import Window
 
 _HEADERS: Final = {
@@ -50,7 +50,6 @@ _HEADERS: Final = {
     "Cache-Control": "no-store",
 }
 _MAX_FORM_BYTES: Final = 1 << 18
-_MAX_FIELDS: Final = 2000
 _POLL_SECONDS: Final = 0.5
 _HEARTBEAT_SECONDS: Final = 15.0
 _IDLE_SECONDS: Final = 3600.0
@@ -118,7 +117,12 @@ class WindowServer:
         return response if response.prepared else with_headers(response, _HEADERS)
 
     async def _response(self, request: web.BaseRequest) -> web.StreamResponse:
-        if not is_own_name(request.headers.get(hdrs.HOST, ""), self.place.host) or is_from_elsewhere(request):
+        host = request.headers.get(hdrs.HOST, "")
+        own_origin = f"http://{host}"
+        # Chromium names no site with a WebSocket, only the origin of the page.
+        if request.headers.get(hdrs.ORIGIN, own_origin) != own_origin or is_from_elsewhere(request):
+            return text_answer(403, WRONG_HOST)
+        if not is_own_name(host, self.place.host):
             return text_answer(403, WRONG_HOST)
         path = below_token(request.path, self.place.token)
         if path is None:
@@ -127,14 +131,9 @@ class WindowServer:
         parts = tuple(part for part in path.split("/") if part)
         if request.method in ("GET", "HEAD"):
             return await self._shown(request, parts)
-        if request.method == "POST" and self._is_own_form(request):
+        if request.method == "POST" and _is_own_form(request):
             return await self._done(request, parts)
         return text_answer(403, message("Only the window's own pages can do that."))
-
-    def _is_own_form(self, request: web.BaseRequest) -> bool:
-        """Return whether a page of this window sends the request. Every browser states the origin of a ``POST``."""
-        site = request.headers.get("Sec-Fetch-Site", "same-origin")
-        return site == "same-origin" and request.headers.get(hdrs.ORIGIN) == f"http://{request.headers[hdrs.HOST]}"
 
     async def _shown(self, request: web.BaseRequest, parts: tuple[str, ...]) -> web.StreamResponse:
         if len(parts) == 2 and parts[0] == "static":
@@ -189,6 +188,11 @@ class WindowServer:
             await asyncio.sleep(_POLL_SECONDS)
 
 
+def _is_own_form(request: web.BaseRequest) -> bool:
+    """Return whether a page of this window sends the request. Every browser states the origin of a ``POST``."""
+    return hdrs.ORIGIN in request.headers and request.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
+
+
 def _static(name: str) -> web.Response:
     if name not in _STATIC:
         return text_answer(404, message("Not found."))
@@ -197,20 +201,20 @@ def _static(name: str) -> web.Response:
 
 
 async def _body(request: web.BaseRequest) -> bytes:
-    body = b""
-    async for piece in request.content.iter_chunked(1 << 16):
+    body = bytearray()
+    while piece := await in_time(request.content.read(1 << 16)):
         body += piece
         if len(body) > _MAX_FORM_BYTES:
             raise UsageError(message("The form is too long."))
-    return body
+    return bytes(body)
 
 
 def _form(body: bytes) -> dict[str, list[str]]:
     form: dict[str, list[str]] = {}
     try:
-        pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
+        fields = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_FIELDS)
     except ValueError as error:
         raise UsageError(message("The form is too long.")) from error
-    for name, value in pairs:
+    for name, value in fields:
         form.setdefault(name, []).append(value)
     return form

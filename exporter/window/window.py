@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exporter.archive import atomic
+from exporter.clock import SystemClock
+from exporter.errors import UsageError
 from exporter.message import message
 from exporter.translation import translated
 from exporter.window.jobs import Jobs
 from exporter.window.pages import Answer, Asked, Rendered, rendered
 from exporter.window.reading import Readers
+from exporter.window.uploads import remove_old
 
 
 def window_folder() -> Path:
-    """Return the folder of the window's jobs and uploads."""
+    """Return the folder of the window's jobs and uploads, which only this user can enter.
+
+    Raises:
+        UsageError: it cannot be made, or another user could have put something there.
+    """
     import platformdirs  # noqa: PLC0415 - commands without a window need no folder
 
-    return Path(platformdirs.user_state_dir("blog-exporter", appauthor=False)) / "window"
+    folder = Path(platformdirs.user_state_dir("blog-exporter", appauthor=False)) / "window"
+    with atomic.translated(folder):
+        atomic.make_folder(folder)
+        found = folder.lstat()
+        if not stat.S_ISDIR(found.st_mode) or (os.name == "posix" and found.st_uid != os.geteuid()):
+            raise UsageError("{folder} is a link, or another user's folder. Remove it.", folder=folder)
+        folder.chmod(atomic.FOLDER_MODE)
+    return folder
 
 
 Page = Callable[["Window", Asked], Answer]
@@ -46,6 +63,7 @@ class Window:
         self.jobs = Jobs(self.folder / "jobs")
         self.readers = Readers(self.config)
         self.uploads = self.folder / "uploads"
+        self._remove_old_uploads()
 
     def answer(self, asked: Asked) -> Answer:
         """Return the page for a request, or what its form did; it may read and write files, so it runs in a thread.
@@ -69,3 +87,7 @@ class Window:
     def close(self) -> None:
         """End what only the window uses; jobs go on."""
         self.readers.close()
+        self._remove_old_uploads()
+
+    def _remove_old_uploads(self) -> None:
+        remove_old(self.uploads, self.jobs.all(), SystemClock().now())

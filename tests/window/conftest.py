@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.window.running import Running, running_window
+from tests.window.in_thread import Running, running_window
 
 
 @pytest.fixture

@@ -1,127 +1,173 @@
-"""A window in a thread, with real jobs in real child processes, and a client that sends its forms."""
+"""A real window in a process of its own, and raw requests to it."""
 
 from __future__ import annotations
 
-import asyncio
-import re
-import threading
+import json
+import signal
+import socket
+import subprocess
+import sys
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from http.client import HTTPResponse
 from pathlib import Path
-from typing import Final
-from urllib.parse import urlencode, urljoin
+from typing import Any, NamedTuple
+from urllib.parse import urlencode, urlsplit
 
-from exporter.archive.settings_file import note_archive
-from exporter.serve.listening import Place
-from exporter.window.archives import key_of
-from exporter.window.jobs import Job
-from exporter.window.routes import ROUTES
-from exporter.window.server import WindowServer
-from exporter.window.window import Window
+from exporter.cli.events import VARIABLE
+from tests.support.runs import unmeasured
 
-_TOKEN: Final = "a-secret-of-the-tests"
-_PATIENCE_SECONDS: Final = 240.0
-
-Form = Sequence[tuple[str, str]]
+PATIENCE_SECONDS = 120.0
 
 
-@dataclass(frozen=True)
-class Got:
-    """A page: its address after redirects, its status and its text."""
+class Answer(NamedTuple):
+    """An answer: its status (0 if the connection was closed), its headers in small letters, and its body."""
 
-    url: str
     status: int
-    text: str
+    headers: dict[str, str]
+    body: bytes
 
-    @property
-    def words(self) -> str:
-        """Its text without tags."""
-        return re.sub(r"<[^>]+>", " ", self.text)
+
+def until(holds: Callable[[], Any], what: str) -> Any:
+    """Wait until something holds, and return it."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not (found := holds()):
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+    return found
 
 
 @dataclass
 class Running:
-    """A window, and a browser without JavaScript.
+    """A running window: its process, its secret address, and the folder of its state."""
 
-    Attributes:
-        window: its state.
-        url: the address of its first page.
-        warnings: the server's warnings.
-    """
+    process: subprocess.Popen[str]
+    address: str
+    folder: Path
+    log: Path
 
-    window: Window
-    url: str
-    warnings: list[str] = field(default_factory=list)
+    @property
+    def port(self) -> int:
+        return urlsplit(self.address).port or 0
 
-    def page_of(self, archive: Path, path: str = "") -> str:
-        """Return the address of a page of an archive."""
-        return f"{self.url}blog/{key_of(archive)}{path}"
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.port}"
 
-    def get(self, url: str) -> Got:
-        """Open a page."""
-        return self._open(urllib.request.Request(url))
+    @property
+    def root(self) -> str:
+        """The path of the first page, with the secret."""
+        return urlsplit(self.address).path
 
-    def post(self, url: str, form: Form = (), body: bytes | None = None) -> Got:
-        """Send a form as a browser does, and follow to the next page."""
-        origin = re.match(r"http://[^/]+", url)
-        assert origin is not None
-        data = urlencode(list(form)).encode() if body is None else body
-        return self._open(urllib.request.Request(url, data, {"Origin": origin[0]}))
+    @property
+    def token(self) -> str:
+        return self.root.strip("/")
 
-    def ended(self, got: Got) -> Got:
-        """Open a page again until none of its jobs runs."""
-        until = time.monotonic() + _PATIENCE_SECONDS
-        while "data-running" in got.text:
-            assert time.monotonic() < until, got.words
-            time.sleep(0.2)
-            got = self.get(got.url)
-        return got
+    def connect(self, seconds: float = PATIENCE_SECONDS) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), seconds)
 
-    def newest(self, archive: Path, about: str = "") -> Job:
-        """Return the newest job about an archive."""
-        job = self.window.jobs.newest(str(archive), about)
-        assert job is not None
-        return job
+    def raw(self, request: bytes) -> Answer:
+        """Send bytes, and read one answer."""
+        method = "HEAD" if request.startswith(b"HEAD ") else None
+        with self.connect() as connection:
+            with suppress(ConnectionError):  # it answered before it had read everything
+                connection.sendall(request)
+            return answer_of(connection, method)
 
-    def _open(self, request: urllib.request.Request) -> Got:
-        try:
-            with urllib.request.urlopen(request, timeout=_PATIENCE_SECONDS) as answer:
-                return Got(urljoin(request.full_url, answer.url), answer.status, answer.read().decode())
-        except urllib.error.HTTPError as error:
-            return Got(request.full_url, error.code, error.read().decode())
+    def ask(self, method: str, path: str, headers: dict[str, str] | None = None, body: bytes = b"") -> Answer:
+        """Send a request; ``path`` begins with a slash, or is below the secret."""
+        target = path if path.startswith("/") else self.root + path
+        named = {"Host": self.host, **(headers or {})}
+        if body or method == "POST":
+            named.setdefault("Content-Length", str(len(body)))
+        lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in named.items())]
+        return self.raw("\r\n".join([*lines, "Connection: close", "", ""]).encode() + body)
+
+    def own(self, **more: str) -> dict[str, str]:
+        """Return the headers of a form on the window's own page."""
+        return {
+            "Origin": f"http://{self.host}", "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "navigate",
+            "Content-Type": "application/x-www-form-urlencoded", **more,
+        }  # fmt: skip
+
+    def send(self, path: str, form: dict[str, str] | None = None) -> Answer:
+        """Send a form of the window's own page."""
+        return self.ask("POST", path, self.own(), urlencode(form or {}).encode())
+
+    def plant(self, name: str, words: list[str], said: str = "", **note: Any) -> Path:
+        """Write a job that has ended without an exit code, as if it was killed; return its folder."""
+        folder = self.folder / "jobs" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        about = {"words": words, "about": "backup", "place": "", "started": "2026-01-01T00:00:00+09:00", **note}
+        (folder / "job.json").write_text(json.dumps({"language": "en", **about}), "utf-8")
+        (folder / "said.jsonl").write_text(said or "{}\n", "utf-8")
+        return folder
+
+    def jobs(self) -> list[str]:
+        found = self.folder / "jobs"
+        return sorted(each.name for each in found.iterdir()) if found.is_dir() else []
+
+    def uploads(self) -> list[Path]:
+        return sorted(each for each in (self.folder / "uploads").rglob("*") if each.is_file())
+
+    def peak_bytes(self) -> int:
+        status = Path(f"/proc/{self.process.pid}/status").read_text("utf-8")
+        return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))) * 1024
+
+
+def answer_of(connection: socket.socket, method: str | None = None) -> Answer:
+    """Read an answer; its status is 0 if the connection ends without one."""
+    response = HTTPResponse(connection, method=method)
+    try:
+        response.begin()
+        body = response.read()
+    except OSError:
+        return Answer(0, {}, b"")
+    except Exception as error:
+        if type(error).__name__ in {"BadStatusLine", "RemoteDisconnected", "IncompleteRead"}:
+            return Answer(0, {}, b"")
+        raise
+    return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, body)
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Return the environment of a person whose home is empty."""
+    places = {
+        "XDG_STATE_HOME": "state",
+        "XDG_CONFIG_HOME": "config",
+        "XDG_DATA_HOME": "data",
+        "XDG_CACHE_HOME": "cache",
+    }
+    own = {name: str(home / folder) for name, folder in places.items()}
+    base = {name: value for name, value in unmeasured().items() if name != VARIABLE}
+    return {**base, **own, "HOME": str(home), "BLOG_EXPORTER_LANG": "en"}
 
 
 @contextmanager
-def running_window(folder: Path, archive: Path, language: str = "en") -> Iterator[Running]:
-    """Serve a window that knows an archive."""
-    note_archive(archive)
-    window = Window(folder, language, f"/{_TOKEN}/", ROUTES)
-    warnings: list[str] = []
-    server = WindowServer(window, Place("127.0.0.1", 0, _TOKEN), warnings.append)
-    loop = asyncio.new_event_loop()
-    started: list[str] = []
-    ready, ending = threading.Event(), asyncio.Event()
-
-    async def serve() -> None:
-        async with server.listening() as url:
-            started.append(url)
-            ready.set()
-            await ending.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
-    thread.start()
+def running(home: Path, *words: str, program: tuple[str, ...] = (), **environ: str) -> Iterator[Running]:
+    """Run ``app`` for a person with this home."""
+    home.mkdir(exist_ok=True)
+    log = home / "window.log"
+    start = program or (sys.executable, "-P", "-m", "exporter")
+    with log.open("a", encoding="utf-8") as said:
+        process = subprocess.Popen(
+            [*start, "app", "--no-open", "--json", *words],
+            env={**environment(home), **environ}, cwd=home, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=said, text=True,
+        )  # fmt: skip
+    assert process.stdout is not None
     try:
-        assert ready.wait(_PATIENCE_SECONDS)
-        yield Running(window, started[0], warnings)
+        line = process.stdout.readline()
+        document = json.loads(line or "{}")
+        assert "url" in document, log.read_text("utf-8")
+        yield Running(process, document["url"], home / "state" / "blog-exporter" / "window", log)
     finally:
-        loop.call_soon_threadsafe(ending.set)
-        thread.join()
-        loop.close()
-        for job in window.jobs.running():
-            job.stop()
-        for child in window.jobs._children:
-            child.wait(_PATIENCE_SECONDS)
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(PATIENCE_SECONDS)
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()

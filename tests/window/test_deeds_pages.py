@@ -13,7 +13,7 @@ from tests.move.home import Home, running_home
 from tests.notify.conftest import FakeMonitor, monitor
 from tests.support.runs import tree
 from tests.support.schedulers import Machine, machine
-from tests.window.running import Running
+from tests.window.in_thread import Running
 from tests.window.test_export_pages import keys
 from tests.wordpress.fake import LOGIN, in_thread
 

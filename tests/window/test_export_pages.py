@@ -12,7 +12,7 @@ from pathlib import Path
 from exporter.cli.destinations import DESTINATIONS
 from exporter.window.export_form import facts_of
 from tests.support.runs import tree
-from tests.window.running import Form, Running
+from tests.window.in_thread import Form, Running
 
 PRIVATE = "配達の手引き（自分用）"
 

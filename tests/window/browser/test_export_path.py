@@ -13,7 +13,7 @@ import pytest
 from exporter.window.export_form import facts_of
 from tests.site.browser import launching
 from tests.site.browser.test_audit import audit
-from tests.window.running import Running, running_window
+from tests.window.in_thread import Running, running_window
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
