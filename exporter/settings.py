@@ -62,10 +62,10 @@ _KEPT_HERE: Final = (
     "ping_url",
 )
 _NOT_SETTINGS: Final = {"TOKEN", "TOKEN_SECRET", "NEW_HOME_TOKEN", "CLIENT_SECRET", "CONFIG"} | {
-    "EVENT", "EXIT_CODE", "BLOG", "ARCHIVE", "MESSAGE",
+    "EVENT", "EXIT_CODE", "BLOG", "ARCHIVE", "MESSAGE", "PROGRESS",
 }  # fmt: skip
-"""Variables that are not settings: the secrets, the settings file's name, and the variables for an ``on_failure``
-command, which may call this program."""
+"""Variables that are not settings: the secrets, the settings file's name, the variables for an ``on_failure`` command,
+which may call this program, and the way in which progress is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,7 +58,7 @@ _ASSETS: Final = {
 _TIME: Final = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]")
 _KEPT: Final = (
     "base_url", "profile", "service", "user", "file_url", "entry_url", "token_file", "allow_private_network", "account",
-    "timezone", *SERVICE_OPTIONS,
+    "site_title", "timezone", *SERVICE_OPTIONS,
     "oauth_authorize_url", "oauth_token_url", "oauth_client_id", "oauth_client_secret_file", "sign_in_store",
 )  # fmt: skip
 """The options and variables that the blog's table keeps, which a nightly run does not have."""
@@ -83,7 +83,17 @@ Examples:
 )
 @click.argument("address", metavar="[ADDRESS|FILE]", required=False)
 @click.option("--archive", type=PATH, metavar="DIR", help=message("The archive. [default: ~/blogs/BLOG_ID]"))
-@setting_options("base_url", "profile", "assets", "file_url", "entry_url", "token_file", "allow_private_network")
+@setting_options(
+    "base_url",
+    "profile",
+    "service",
+    "assets",
+    "site_title",
+    "file_url",
+    "entry_url",
+    "token_file",
+    "allow_private_network",
+)
 @click.option("--at", metavar="HH:MM|never", help=message("Time of the scheduled backup, or never."))
 @click.option("--no-sign-in", is_flag=True, help=message("Do not sign in."))
 @click.option("-y", "--yes", is_flag=True, help=message("Ask nothing: take the default answers."))

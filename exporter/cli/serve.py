@@ -134,12 +134,12 @@ async def _run(server: Server, out: Output, signals: Signals, *, opens: bool) ->
                 out.say(message("Open it in a browser. Ctrl-C ends the server."))
                 await ended
             out.say(message("It opens in your browser. If it does not, open that address. Ctrl-C ends the server."))
-            with _shown_in_browser(address):
+            with shown_in_browser(address):
                 await ended
 
 
 @contextlib.contextmanager
-def _shown_in_browser(address: str) -> Iterator[None]:
+def shown_in_browser(address: str) -> Iterator[None]:
     """Open an address in a browser, through a file that only this user can read.
 
     Other users of the machine can read the arguments of the browser, so they must not contain the secret address.
