@@ -35,6 +35,8 @@ COMMANDS: Final = {
     "capture": message("Capture the public pages of a blog as they look, as WARC."),
     "check": message("Check whether a backup of a blog would save everything."),
     "status": message("Show an archive's state: newest version, last run, completeness."),
+    "doctor": message("Find the problems of an archive and its surroundings, and solve them."),
+    "rename": message("Continue an archive after its blog was renamed."),
     "log": message("List the versions of an archive."),
     "diff": message("Show what changed between two versions."),
     "show": message("Show a record, now or at an earlier version."),
@@ -73,7 +75,7 @@ GROUPS: Final = {
     message("Back up"): ("backup", "capture", "schedule", "fleet", "status", "verify"),
     message("Look"): ("log", "diff", "show", "search", "files", "site", "serve"),
     message("Move to a new home"): ("inspect", "export", "move", "compare"),
-    message("Keep in order"): ("sync", "prune", "rebuild", "completion"),
+    message("Keep in order"): ("doctor", "rename", "sync", "prune", "rebuild", "completion"),
 }
 """The headings of the commands in the help."""
 

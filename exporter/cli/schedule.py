@@ -130,7 +130,7 @@ def remove(*, out: Output, words: str, config: Path | None) -> int:
 def status(*, out: Output, words: str, config: Path | None) -> int:
     """Show a schedule."""
     from exporter.archive.archive import Archive
-    from exporter.cli.status import OUTCOMES
+    from exporter.check.archive_state import OUTCOMES
     from exporter.schedule import schedulers
 
     archive = _root(out, words, config)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from exporter.message import message
-from exporter.setting_types import OneOf, Setting, WholeNumber, flags, some_text, values, yes_or_no
+from exporter.setting_types import OneOf, Setting, WholeNumber, flags, host_name, some_text, values, yes_or_no
 
 BLOG_HOSTS: Final = "blog_hosts"
 """The fact that lists the hosts of a service's blogs. It is not a setting: it selects the profile of a blog."""
@@ -254,6 +254,9 @@ BLOG_V1: Final = Declaration(
         "public_open_flg": Setting(values, None, message("Values of open_flg that mean published, such as 1 or 1,3.")),
         "period_flg_public": Setting(yes_or_no, None, message("Treat entries with period_flg t as public.")),
         "visible_delete_flg": Setting(flags, None, message("Values of delete_flg that mean shown: f, t, or f,t.")),
+        "renamed_to": Setting(
+            host_name, None, message("ID of the blog now, if it was renamed after the first backup.")
+        ),
     },
     options=("entry_list_page_param",),
     defaults={"timezone": _JAPAN},

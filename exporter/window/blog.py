@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.archive import Archive
-from exporter.cli.status import OUTCOMES
+from exporter.check.archive_state import OUTCOMES
 from exporter.cli.summary import completeness_lines
 from exporter.clock import for_people
 from exporter.errors import BlogExporterError
@@ -18,7 +18,7 @@ from exporter.message import message, suggested
 from exporter.service.declarations import DECLARATIONS
 from exporter.settings import resolve
 from exporter.translation import translated
-from exporter.window import archives
+from exporter.window import archives, copies, doctor, export, move, nightly, notifications
 from exporter.window.pages import Redirect, progress_document
 from exporter.window.progress import OF_THE_BLOG, command_of
 from exporter.window.uploads import FILE_FIELD
@@ -90,21 +90,22 @@ def _state_of(window: Window, path: Path) -> dict[str, Any]:
         zone = resolve({}, config=window.config, service=archive.info.service).timezone
         facts["runs"] = [
             {
-                "time": for_people(str(run.get("finished_at")), zone),
+                "time": for_people(str(run.get("finished_at")), zone)[:16].replace("T", " "),
                 "outcome": OUTCOMES.get(str(run.get("outcome")), ""),
                 "well": run.get("outcome") in SUCCESSES,
             }
             for run in islice(archive.newest_backups(), _RUNS_SHOWN)
         ]
         document = status(archive).document
-        lines = list(_lines(document)) if document["newest"] is not None else []
+        lines = list(_lines(document, path)) if document["newest"] is not None else []
         facts |= {"summary": lines[0] if lines else "", "missing": lines[1:], "readable": bool(lines)}
     return facts
 
 
-def _lines(document: Mapping[str, Any]) -> Iterator[str]:
+def _lines(document: Mapping[str, Any], path: Path) -> Iterator[str]:
+    """Yield the sentences about what is saved and what is missing; commands in them name the archive."""
     for line in completeness_lines(document["completeness"], document["problems"]):
-        yield translated(line).strip().removeprefix("- ")
+        yield translated(line).strip().removeprefix("- ").replace(" DIR ", f" {path} ")
 
 
 def save(window: Window, asked: Asked, path: Path) -> Answer:
@@ -141,8 +142,15 @@ def read(window: Window, asked: Asked, path: Path) -> Answer:
 
 BLOG_ROUTES: Final[Mapping[str, BlogPage]] = {
     "": overview,
+    "compare": move.compare,
+    "copies": copies.copies,
+    "doctor": doctor.doctor,
+    "export": export.export,
+    "move": move.move,
+    "notifications": notifications.notifications,
     "read": read,
     "save": save,
+    "schedule": nightly.nightly,
     "verify": check_files,
 }
 _DEEDS: Final = {

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from exporter.cli.output import time_text
 from exporter.translation import translated, translator
@@ -71,8 +72,13 @@ def rendered(template: str, language: str, root: str, status: int = 200, **conte
         status: the HTTP status.
         context: what the template shows.
     """
-    values = {"t": translator(language), "language": language, "root": root, **context}
+    values = {"breakable": _breakable, "t": translator(language), "language": language, "root": root, **context}
     return Rendered(_environment().get_template(template).render(values), status)
+
+
+def _breakable(name: str) -> Markup:
+    """Return a name that may break after its dots, as addresses do."""
+    return Markup(".<wbr>").join(escape(part) for part in name.split("."))
 
 
 def progress_document(state: JobState, language: str) -> dict[str, Any]:

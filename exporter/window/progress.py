@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 OF_THE_BLOG: Final = ("backup", "demo", "init")
 """The jobs that the page of their archive shows, as soon as it exists."""
 _OWN_PAGES: Final = {"look": "found", "sign-in": "sign-in"}
+_PAGES_OF_A_BLOG: Final = {
+    "compare": "compare", "copy": "copies", "export": "export", "move": "move",
+    "schedule": "schedule",
+}  # fmt: skip
+"""The pages of an archive that show their own jobs."""
 _HEADINGS: Final = {
     "backup": message("Save the blog"),
     "demo": message("Save the sample blog"),
@@ -48,6 +53,10 @@ def job(window: Window, asked: Asked) -> Answer:
         return Redirect(f"{_OWN_PAGES[kind]}/{found.id}")
     if kind in OF_THE_BLOG and found.place and is_archive(Layout(Path(found.place))):
         return Redirect(f"blog/{archives.key_of(Path(found.place))}")
+    key = archives.key_of(Path(found.place)) if found.place and is_archive(Layout(Path(found.place))) else ""
+    if key and kind in _PAGES_OF_A_BLOG:
+        part = found.about.partition(" ")[2]
+        return Redirect(f"blog/{key}/{_PAGES_OF_A_BLOG[kind]}" + (f"/{part}/{found.id}" if part else ""))
     state = found.state()
     return window.page(
         "job.html",
@@ -56,7 +65,7 @@ def job(window: Window, asked: Asked) -> Answer:
         progress=progress_document(state, window.language),
         heading=heading_of(found),
         command=command_of(found),
-        key=archives.key_of(Path(found.place)) if found.place and is_archive(Layout(Path(found.place))) else "",
+        key=key,
     )
 
 

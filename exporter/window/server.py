@@ -61,6 +61,7 @@ _STATIC: Final = {
     "theme.js": ("site/static/theme.js", "text/javascript"),
     "icon.svg": ("site/static/icon.svg", "image/svg+xml"),
     "window.css": ("window/static/window.css", "text/css"),
+    "deeds.css": ("window/static/deeds.css", "text/css"),
     "window.js": ("window/static/window.js", "text/javascript"),
 }
 
