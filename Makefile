@@ -40,7 +40,7 @@ hostile: $(SETUP) ## run the attack tests: hostile archives and bodies, options,
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -m "hostile and not slow" tests
 
 browsers: $(SETUP) $(AUDITORS)/.installed ## run the tests with real browsers, which .ci/install installs
-	$(BIN)/python -m pytest -n 2 -m "browser and not slow" tests/site tests/login tests/docs
+	$(BIN)/python -m pytest -n 2 -m "browser and not slow" tests/site tests/login tests/docs tests/window
 
 $(AUDITORS)/.installed: $(addprefix tests/site/browser/,package.json package-lock.json install_replay.sh)
 	npm ci --prefix $(dir $<) --ignore-scripts --no-audit --no-fund
