@@ -135,7 +135,7 @@ def _list_copies(out: Output, found: FoundRecords) -> None:
         if until is None:
             out.answer("  copy        {place}: at its next sync", place=printable(place))
         else:
-            values = {"place": printable(place), "date": until}
+            values: dict[str, Any] = {"place": printable(place), "date": until}
             out.answer("  copy        {place}: locked until {date}; at a sync after that day", **values)
 
 

@@ -201,9 +201,10 @@ class _SearchData:
         ]
         if post.labels is not None:
             names = list(map(joined_path, post.category_paths))
-            row.append([names, list(post.labels.tags), post.labels.author, post.labels.kind, post.access])
+            labels: list[object] = [names, list(post.labels.tags), post.labels.author, post.labels.kind, post.access]
             if self._site.library is not None:
-                row[-1].append(list(post.blogs))
+                labels.append(list(post.blogs))
+            row.append(labels)
         return row
 
     def _searched(self, post: PostSummary) -> Searched:

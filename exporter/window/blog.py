@@ -104,8 +104,8 @@ def _state_of(window: Window, path: Path) -> dict[str, Any]:
 
 def _lines(document: Mapping[str, Any], path: Path) -> Iterator[str]:
     """Yield the sentences about what is saved and what is missing; commands in them name the archive."""
-    for line in completeness_lines(document["completeness"], document["problems"]):
-        yield translated(line).strip().removeprefix("- ").replace(" DIR ", f" {path} ")
+    for line in completeness_lines(path, document["completeness"], document["problems"]):
+        yield translated(line).strip().removeprefix("- ")
 
 
 def save(window: Window, asked: Asked, path: Path) -> Answer:
