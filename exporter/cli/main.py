@@ -15,7 +15,6 @@ from exporter import __version__
 from exporter.cli.help import HelpedGroup
 from exporter.cli.language import speak, with_language
 from exporter.cli.output import OnLoss, Output, ReaderClosed, SafeStream, open_closed_streams, report, safe_streams
-from exporter.cli.shell_words import shell_words
 from exporter.errors import BlogExporterError, Interrupted, NoMemory, UsageError
 from exporter.message import PROGRAM, Message, message
 from exporter.translation import set_program_words
@@ -112,8 +111,14 @@ def run() -> NoReturn:
     open_closed_streams()
     if os.name == "posix" and sys.getfilesystemencoding() != "utf-8":
         _begin_in_utf8()
-    set_program_words(shell_words)
+    set_program_words(_shell_words)
     sys.exit(main(sys.argv[1:]))
+
+
+def _shell_words() -> str:
+    from exporter.cli.shell_words import shell_words
+
+    return shell_words()
 
 
 def _begin_in_utf8() -> NoReturn:
