@@ -147,7 +147,7 @@ def _pages(questions: Questions, words: str, blog_id: str) -> Account | None:
 
 def asked_token(questions: Questions, blog_id: str, settings: Settings, archive: Path) -> str | None:
     """Ask for an access token until the service does not refuse it; ``None`` for no answer."""
-    from exporter.library.token_trial import Verdict, try_token
+    from exporter.library.token_trial import TokenState, try_token
 
     question = message("Access token, if the service wants one (it is not shown; Enter for none)")
     if settings.auth in _WITH_A_NAME:
@@ -158,7 +158,7 @@ def asked_token(questions: Questions, blog_id: str, settings: Settings, archive:
             return None
         trial = asyncio.run(try_token(blog_id, replace(settings, token=token), archive))
         questions.say(trial.sentence)
-        if trial.verdict in {Verdict.ACCEPTED, Verdict.UNTRIED}:
+        if trial.state in {TokenState.ACCEPTED, TokenState.UNTRIED}:
             return token
         questions.say(message("Please type another one, or press Enter to go on without."))
 

@@ -25,7 +25,6 @@ from exporter.cli.output import (
     safe_streams,
     tell,
 )
-from exporter.cli.shell_words import shell_words
 from exporter.errors import BlogExporterError, Interrupted, NoMemory, UsageError
 from exporter.message import PROGRAM, Message, message
 from exporter.translation import set_program_words
@@ -130,7 +129,7 @@ def run() -> NoReturn:
     open_closed_streams()
     if os.name == "posix" and sys.getfilesystemencoding() != "utf-8":
         _begin_in_utf8()
-    set_program_words(shell_words)
+    set_program_words(_shell_words)
     sys.exit(main(sys.argv[1:] or _without_a_command()))
 
 
@@ -142,6 +141,12 @@ def _without_a_command() -> list[str]:
         return []
     keep_the_address_secret()
     return ["app"]
+
+
+def _shell_words() -> str:
+    from exporter.cli.shell_words import shell_words
+
+    return shell_words()
 
 
 def _begin_in_utf8() -> NoReturn:

@@ -22,7 +22,7 @@ from exporter.settings import Settings
 _TIMEOUT: Final = timedelta(seconds=30)
 
 
-class Verdict(StrEnum):
+class TokenState(StrEnum):
     """What a service answered to a token."""
 
     ACCEPTED = "accepted"
@@ -39,12 +39,12 @@ class TokenTrial:
     """The result of trying a token.
 
     Attributes:
-        verdict: the answer.
+        state: the answer.
         user: the account of the token; ``None`` if the service did not name it.
         sentence: the result for people, a message.
     """
 
-    verdict: Verdict
+    state: TokenState
     user: User | None
     sentence: str
 
@@ -76,21 +76,21 @@ async def try_token(blog_id: str, settings: Settings, archive: Path | None = Non
             await _read_list(opened)
     except (NotAuthorised, ApiError) as error:
         if user is not None:
-            return TokenTrial(Verdict.OTHER_ACCOUNT, user, _not_permitted(user, blog_id))
+            return TokenTrial(TokenState.OTHER_ACCOUNT, user, _not_permitted(user, blog_id))
         if isinstance(error, NotAuthorised):
-            return TokenTrial(Verdict.REFUSED, None, message("The service refuses this token."))
-        return TokenTrial(Verdict.UNTRIED, None, _untried(error))
+            return TokenTrial(TokenState.REFUSED, None, message("The service refuses this token."))
+        return TokenTrial(TokenState.UNTRIED, None, _untried(error))
     except UsageError as error:
-        return TokenTrial(Verdict.REFUSED, None, said(error))
+        return TokenTrial(TokenState.REFUSED, None, said(error))
     except ServiceError as error:
-        return TokenTrial(Verdict.UNTRIED, user, _untried(error))
+        return TokenTrial(TokenState.UNTRIED, user, _untried(error))
     if user is None:
-        return TokenTrial(Verdict.ACCEPTED, None, message("The service accepts the token."))
+        return TokenTrial(TokenState.ACCEPTED, None, message("The service accepts the token."))
     before = None if archive is None else _archived_user(archive, settings)
     if before is not None and before.id != user.id:
-        return TokenTrial(Verdict.OTHER_ACCOUNT, user, _not_the_same(user, before))
+        return TokenTrial(TokenState.OTHER_ACCOUNT, user, _not_the_same(user, before))
     accepted = message("The token works. It is of the account {name} (user {id}).", name=user.name, id=user.id)
-    return TokenTrial(Verdict.ACCEPTED, user, accepted)
+    return TokenTrial(TokenState.ACCEPTED, user, accepted)
 
 
 async def _read_list(opened: OpenService) -> None:

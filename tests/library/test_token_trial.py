@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from exporter.library.token_trial import Verdict, try_token
+from exporter.library.token_trial import TokenState, try_token
 from exporter.settings import Settings
 from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
@@ -31,17 +31,17 @@ def with_token(service: DemoService, token: str) -> Settings:
 
 async def test_a_right_token_names_its_account(service: DemoService) -> None:
     trial = await try_token(BLOG_ID, with_token(service, TOKEN))
-    assert (trial.verdict, len(service.requests)) == (Verdict.ACCEPTED, 2)
+    assert (trial.state, len(service.requests)) == (TokenState.ACCEPTED, 2)
     assert trial.user is not None
     assert f"{trial.user.name} (user {trial.user.id})" in trial.sentence
 
 
 async def test_a_wrong_token_is_refused_by_one_request(service: DemoService) -> None:
     trial = await try_token(BLOG_ID, with_token(service, "wr0ng-token"))
-    assert (trial.verdict, trial.user, len(service.requests)) == (Verdict.REFUSED, None, 1)
+    assert (trial.state, trial.user, len(service.requests)) == (TokenState.REFUSED, None, 1)
     assert trial.sentence == "The service refuses this token."
     impossible = await try_token(BLOG_ID, with_token(service, "two\nlines"))
-    assert (impossible.verdict, len(service.requests)) == (Verdict.REFUSED, 1)
+    assert (impossible.state, len(service.requests)) == (TokenState.REFUSED, 1)
     assert "two" not in impossible.sentence
 
 
@@ -52,7 +52,7 @@ async def test_an_account_that_may_not_read_the_blog_is_named(service: DemoServi
 
     service.before = before
     trial = await try_token(BLOG_ID, with_token(service, TOKEN))
-    assert trial.verdict is Verdict.OTHER_ACCOUNT
+    assert trial.state is TokenState.OTHER_ACCOUNT
     assert trial.user is not None
     assert trial.user.name in trial.sentence
     assert f"which may not read {BLOG_ID}" in trial.sentence
@@ -67,7 +67,7 @@ async def test_another_account_than_that_of_the_archive_is_named(
     )
     assert made.code == 0, made.err
     same = await try_token(BLOG_ID, with_token(service, TOKEN), root)
-    assert same.verdict is Verdict.ACCEPTED
+    assert same.state is TokenState.ACCEPTED
 
     async def before(request: web.Request) -> web.StreamResponse | None:
         other = {"id": "ffff0000", "nickname": "別の人"}
@@ -75,12 +75,12 @@ async def test_another_account_than_that_of_the_archive_is_named(
 
     service.before = before
     trial = await try_token(BLOG_ID, with_token(service, TOKEN), root)
-    assert trial.verdict is Verdict.OTHER_ACCOUNT
+    assert trial.state is TokenState.OTHER_ACCOUNT
     assert trial.sentence.startswith(
         "This token is of the account 別の人 (user ffff0000), but the archive was made with"
     )
     elsewhere = await try_token(BLOG_ID, with_token(service, TOKEN), tmp_path / "nothing")
-    assert elsewhere.verdict is Verdict.ACCEPTED
+    assert elsewhere.state is TokenState.ACCEPTED
 
 
 async def test_a_failing_service_says_nothing_about_a_token(service: DemoService) -> None:
@@ -89,7 +89,7 @@ async def test_a_failing_service_says_nothing_about_a_token(service: DemoService
 
     service.before = before
     trial = await try_token(BLOG_ID, with_token(service, TOKEN))
-    assert trial.verdict is Verdict.UNTRIED
+    assert trial.state is TokenState.UNTRIED
     assert trial.sentence.startswith("The token could not be tried: ")
     nobody = replace(with_token(service, TOKEN), base_url="http://127.0.0.1:9")
-    assert (await try_token(BLOG_ID, nobody)).verdict is Verdict.UNTRIED
+    assert (await try_token(BLOG_ID, nobody)).state is TokenState.UNTRIED
