@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 
 
-def checked_evidence(
-    out: Output, archive: Archive, place: str, *, signers: Path | None, kept: Sequence[str], tsa_root: str | None
-) -> Evidence:
-    """Check the seals of an archive.
+def evidence_check(
+    out: Output, *, signers: Path | None, kept: Sequence[str], tsa_root: Path | None
+) -> Callable[[Archive, str], Evidence]:
+    """Read the files that the user named, and return the check of an archive's seals.
+
+    The check takes the archive, and its path or address for messages. It raises NoSuchRecord if neither the archive nor
+    the user has a seal.
 
     Args:
         out: prints warnings about settings.
-        archive: the archive.
-        place: its path or address.
         signers: the file with the keys that the user trusts.
         kept: seals that were kept elsewhere: files, folders or hashes.
-        tsa_root: the file with the roots that the user trusts.
+        tsa_root: the file with the roots that the user trusts; by default that of the settings.
 
     Raises:
         UsageError: a file cannot be read, or a library is missing.
-        NoSuchRecord: neither the archive nor the user has a seal.
     """
     from exporter.evidence.libraries import require_libraries
 
@@ -44,18 +44,25 @@ def checked_evidence(
     from exporter.evidence.signers import read_signers
     from exporter.evidence.timestamps import trusted_roots
 
-    settings = settings_to_read_with(archive, {"tsa_root": tsa_root}, None, out.warn)
-    trust = Trust(trusted_roots(settings.tsa_root), None if signers is None else read_signers(signers))
+    keys = None if signers is None else read_signers(signers)
+    roots = None if tsa_root is None else trusted_roots(tsa_root)
     digests = [each for each in kept if _DIGEST.fullmatch(each)]
     seals = [read_kept(Path(each)) for each in kept if each not in digests]
-    found = check_evidence(archive, trust, seals, digests)
-    if not found.seals and not found.findings:
-        raise NoSuchRecord(
-            "{archive} has no seal, so nothing proves its age. Make one: {command}",
-            archive=place,
-            command=suggested("seal", "DIR"),
-        )
-    return found
+
+    def check(archive: Archive, place: str) -> Evidence:
+        trusted = roots
+        if trusted is None:
+            trusted = trusted_roots(settings_to_read_with(archive, {}, None, out.warn).tsa_root)
+        found = check_evidence(archive, Trust(trusted, keys), seals, digests)
+        if not found.seals and not found.findings:
+            raise NoSuchRecord(
+                "{archive} has no seal, so nothing proves its age. Make one: {command}",
+                archive=place,
+                command=suggested("seal", "DIR"),
+            )
+        return found
+
+    return check
 
 
 def evidence_lines(found: Evidence, *, every: bool) -> Iterator[Message]:

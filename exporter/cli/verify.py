@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,8 +33,10 @@ if TYPE_CHECKING:
     from exporter.archive.checks import Finding
     from exporter.archive.forgotten import ForgettingNote
     from exporter.cli.progress_bar import ProgressBar
+    from exporter.evidence.checks import Evidence
 
-LookAtSeals = Callable[[Archive, str], tuple[dict[str, Any], list[Message], tuple[list[dict[str, object]], int]]]
+    LookAtSeals = Callable[[Archive, str], Evidence]
+
 _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
 
 
@@ -53,8 +54,8 @@ _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
         limited to sizes. Exits with 13 if something is damaged or --expect fails, and with 3 if the archive is
         intact but incomplete.
 
-        --evidence also checks the seals, without a network: by when the content existed, and that nobody changed it
-        since. Exits with 5 if there is none."""
+        --evidence also checks the seals, without a network: by when the content existed, and that it is unaltered
+        since. Exits with 5 if no seal exists."""
     ),
 )
 @click.argument("archive", metavar="DIR", shell_complete=complete_archives)
@@ -64,7 +65,9 @@ _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
 @click.option("--evidence", "sealed", is_flag=True, help=message("Also check the seals, without a network."))
 @click.option("--seal", "kept", multiple=True, metavar="FILE|HASH", help=message("Also check a seal kept elsewhere."))
 @click.option("--signers", type=PATH, metavar="FILE", help=message("Trust only the public keys in FILE for seals."))
-@click.option("--tsa-root", metavar="FILE", help=message("PEM file of root certificates to trust for timestamps."))
+@click.option(
+    "--tsa-root", type=PATH, metavar="FILE", help=message("PEM file of root certificates to trust for timestamps.")
+)
 @identity_option
 @with_output()
 def verify_command(
@@ -78,7 +81,7 @@ def verify_command(
     sealed: bool,
     kept: tuple[str, ...],
     signers: Path | None,
-    tsa_root: str | None,
+    tsa_root: Path | None,
 ) -> int:
     """Run ``verify``."""
     digits = None if expect is None else _digits(expect)
@@ -87,7 +90,9 @@ def verify_command(
         if quick:
             # A quick check trusts the times of files, which a forger can set.
             raise UsageError(message("Seals prove something only if every byte is checked: leave out --quick."))
-        look = partial(_evidence_of, out, signers=signers, kept=kept, tsa_root=tsa_root)
+        from exporter.cli.evidence import evidence_check
+
+        look = evidence_check(out, signers=signers, kept=kept, tsa_root=tsa_root)
     archive = place_named(archive)
     if is_copy(archive, identities):
         if quick or repairs:
@@ -113,17 +118,6 @@ def verify_command(
         backup = suggested("backup", Path(archive))
         about = {"quick": quick, "restored": restored}
         return _report(out, reader, str(reader.path.absolute()), found, digits, backup, look, **about)
-
-
-def _evidence_of(
-    out: Output, archive: Archive, place: str, *, signers: Path | None, kept: tuple[str, ...], tsa_root: str | None
-) -> tuple[dict[str, Any], list[Message], tuple[list[dict[str, object]], int]]:
-    """Check the seals of an archive; return the JSON object, the lines, and the findings as :func:`_printed` does."""
-    from exporter.cli.evidence import checked_evidence, evidence_document, evidence_lines
-
-    found = checked_evidence(out, archive, place, signers=signers, kept=kept, tsa_root=tsa_root)
-    lines = list(evidence_lines(found, every=out.verbosity > 0))
-    return evidence_document(found), lines, _printed(out, found.findings, lambda finding: finding.mend)
 
 
 def _verify_copy(
@@ -234,12 +228,17 @@ def _report(
     Raises:
         ArchiveDamaged: something is damaged, or the head is not the expected one.
         Incomplete: everything is intact, but not complete.
-        NoSuchRecord: the seals should be checked, and there are none.
+        NoSuchRecord: the seals should be checked, and none exists.
     """
     findings, damage = found
     proofs: list[Message] = []
     if look is not None:
-        about["evidence"], proofs, (others, broken) = look(reader, place)
+        from exporter.cli.evidence import evidence_document, evidence_lines
+
+        evidence = look(reader, place)
+        about["evidence"] = evidence_document(evidence)
+        proofs = list(evidence_lines(evidence, every=out.verbosity > 0))
+        others, broken = _printed(out, evidence.findings, lambda finding: finding.mend)
         findings, damage = findings + others, damage + broken
     completeness, problems = reader.completeness()
     newest = reader.head()

@@ -324,20 +324,21 @@ def _key_changes(seals: Sequence[CheckedSeal], trust: Trust) -> Iterator[Finding
 
 
 def _without_replaced(seals: Sequence[CheckedSeal], trust: Trust) -> list[CheckedSeal]:
-    """Do not compare the archive with seals that precede a rewriting which the owner confirmed."""
-    signed: set[str] = set()
+    """Do not compare the archive with seals that precede a rewriting which a named key confirmed.
+
+    No key in the archive counts: a forger can add a signature to the newest seal, and confirm with the same key.
+    """
     newest = 0
     checked = []
     for each in seals:
         made = each
         if each.statement is not None and each.statement.rewritten:
-            if {*each.signers} & (signed if trust.signers is None else trust.signers):
+            if trust.signers is not None and {*each.signers} & trust.signers:
                 newest = newest if _contradicted(each) else each.seal.number
             else:
-                detail = message("it confirms a rewritten history, and no key that was trusted before signed it")
+                detail = message("it confirms a rewritten history, which counts only if --signers names its key")
                 finding = Finding(FindingCode.EVIDENCE_UNTRUSTED, each.seal.place, detail)
                 made = replace(each, findings=(*each.findings, finding))
-        signed.update(each.signers)
         checked.append(made)
     return [_replaced(each, newest) if each.seal.number < newest else each for each in checked]
 

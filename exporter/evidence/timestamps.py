@@ -132,9 +132,8 @@ def _checked(
     for each in path:
         if not each.not_valid_before_utc <= time <= each.not_valid_after_utc:
             raise ValueError(message("the certificate of {name} was not valid at that time", name=_name(each)))
-    trusted = {each.fingerprint(SHA256()) for each in roots}
     try:
-        anchors = [each for each in path if each.fingerprint(SHA256()) in trusted]
+        anchors = [each for each in path if each in roots]
         VerifierBuilder(roots=anchors).build().verify(response, hashlib.sha256(data).digest())
     except (VerificationError, ValueError) as error:
         reason = printable(str(error), 200)

@@ -11,9 +11,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from minisign import KeyPair
+
 from exporter import lossless_json
 from exporter.archive.documents import seal
-from exporter.archive.evidence import SSH_SIGNATURE, TIMESTAMP, Statement
+from exporter.archive.evidence import (
+    MINISIGN_KEY,
+    MINISIGN_SIGNATURE,
+    SSH_SIGNATURE,
+    TIMESTAMP,
+    Statement,
+    read_seal,
+    statement_now,
+)
 from exporter.archive.layout import SEGMENTS, Layout, manifest_name
 from exporter.archive.lines import put_line
 from exporter.archive.manifest import SegmentInfo, line_digest, version_sums
@@ -25,13 +35,13 @@ SEALED = (1, 2, 3)
 
 @dataclass
 class Forger:
-    """Changes files of an archive, and puts them back.
+    """Changes an archive's files, and puts them back.
 
     Attributes:
         root: the archive.
-        rng: chooses what is changed.
+        rng: chooses the change.
         key: a key of the forger's own.
-        token: a token of an authority of the forger's own, for any statement.
+        token: makes a token for any statement, by the forger's own authority.
     """
 
     root: Path
@@ -45,9 +55,11 @@ class Forger:
 
     def restore(self) -> None:
         """Put every file back that differs."""
-        for path in self.root.rglob("*"):
+        for path in sorted(self.root.rglob("*"), reverse=True):
             if path.is_file() and path not in self._before:
                 path.unlink()
+            elif path.is_dir() and not any(path.iterdir()):
+                path.rmdir()
         for path, data in self._before.items():
             if not path.exists() or path.read_bytes() != data:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -261,7 +273,7 @@ def first_seal_removed(forger: Forger) -> None:
 
 
 def seal_bytes(forger: Forger) -> None:
-    """A bit of any file of the first seal, which the second one names."""
+    """A flipped bit in any file that the second seal names."""
     forger.flip(forger.rng.choice(sorted((forger.root / "evidence" / "000001").iterdir())))
 
 
@@ -283,6 +295,28 @@ def newest_seal_and_version_removed(forger: Forger) -> None:
     forger.relink_runs(lambda run: run)
 
 
+def confirmed_by_a_stranger(forger: Forger) -> None:
+    """The forger's key also signs the newest seal, and then confirms the forged history as a prune of its owner."""
+    forger.edit_record()
+    forger.rechain()
+    before = forger.root / "evidence" / "000002"
+    pair = KeyPair.generate()
+
+    def sign(folder: Path) -> None:
+        signature = pair.secret_key.sign((folder / "SHA256SUMS").read_bytes())
+        (folder / MINISIGN_SIGNATURE).write_bytes(bytes(signature) + b"\n")
+        (folder / MINISIGN_KEY).write_bytes(bytes(pair.public_key) + b"\n")
+
+    sign(before)
+    layout = Layout(forger.root)
+    manifest = layout.manifest(4).read_bytes()
+    folder = forger.root / "evidence" / "000003"
+    folder.mkdir()
+    statement = statement_now(layout, 4, manifest, read_seal(layout, 2), rewritten=True)
+    (folder / "SHA256SUMS").write_bytes(statement.encode())
+    sign(folder)
+
+
 def replaced_key(forger: Forger) -> None:
     """All seals are made again with the forger's key and the forger's authority."""
     forger.edit_record()
@@ -296,6 +330,7 @@ FAST: dict[str, Tampering] = {
         record_bytes, removed_line, swapped_lines, manifest_field, rechained_manifest_field, rechained_records,
         rechained_many, removed_version, runs_rewritten, archive_json, asset_bytes, replaced_statement, without_proofs,
         older_seal_put_back, first_seal_removed, seal_bytes, all_seals_removed, newest_seal_and_version_removed,
+        confirmed_by_a_stranger,
     )
 }  # fmt: skip
 """Tamperings without the making of real signatures, which take a process each."""
@@ -304,7 +339,7 @@ UNSEEN_BY_VERIFY = frozenset(
     {
         "rechained_manifest_field", "rechained_many", "rechained_records", "runs_rewritten", "archive_json",
         "replaced_statement", "without_proofs", "older_seal_put_back", "first_seal_removed", "seal_bytes",
-        "all_seals_removed", "newest_seal_and_version_removed", "replaced_key",
+        "all_seals_removed", "newest_seal_and_version_removed", "replaced_key", "confirmed_by_a_stranger",
     }
 )  # fmt: skip
 """Every hash agrees again, so that an ordinary check finds no damage."""

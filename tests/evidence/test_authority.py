@@ -24,7 +24,7 @@ def another_nonce(authority: Authority, served: Served) -> None:
 
     def answer(query: bytes) -> bytes:
         own = bytearray(query)
-        own[own.rindex(b"\x01\x01\xff") - 1] ^= 1  # the last byte of the nonce, before certReq
+        own[own.rindex(b"\x01\x01\xff") - 1] ^= 1  # the nonce's last byte, before certReq
         return authority.reply(bytes(own))
 
     served.answer = answer

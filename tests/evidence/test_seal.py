@@ -158,13 +158,17 @@ def test_a_prune_contradicts_earlier_seals_until_its_owner_confirms_it(
     assert "--rewritten" in refused.err
     stranger = shutil.copytree(built.root, built.root.with_name("stranger"))
     assert program("seal", built.root, "--seal-key", key, "--rewritten").code == 0
-    checked = program("verify", built.root, "--evidence")
+    unnamed = program("verify", built.root, "--evidence")
+    assert unnamed.code == 13
+    assert "it confirms a rewritten history, which counts only if --signers names its key" in unnamed.out
+    checked = program("verify", built.root, "--evidence", "--signers", key.with_suffix(".pub"))
     assert checked.code == 0, checked.out
     assert "1 older seal proves nothing about the present versions: seal 2 confirms" in checked.out
     assert program("seal", stranger, "--seal-key", other_key, "--rewritten").code == 0
-    forged = program("verify", stranger, "--evidence")
+    forged = program("verify", stranger, "--signers", key.with_suffix(".pub"))
     assert forged.code == 13
-    assert "no key that was trusted before signed it" in forged.out
+    assert "the manifest of version 3 is not the sealed one" in forged.out
+    assert "which --signers does not name" in forged.out
 
 
 def test_an_archive_without_a_seal_or_a_key_gets_a_clear_line(program: Program, built: Built) -> None:

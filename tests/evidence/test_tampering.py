@@ -119,6 +119,15 @@ def test_what_no_seal_in_the_archive_can_find(
         assert "no seal has the hash" in found.out or "the archive no longer has this seal" in found.out
 
 
+def test_no_key_in_the_archive_confirms_a_forged_history(
+    forger: Forger, program: Program, authority: Authority
+) -> None:
+    ALL["confirmed_by_a_stranger"](forger)
+    found = program("verify", forger.root, "--evidence", "--tsa-root", authority.root)
+    assert found.code == 13
+    assert "which counts only if --signers names its key" in found.out
+
+
 def test_a_statement_alone_under_another_name_is_enough(
     forger: Forger, sealed: Path, program: Program, authority: Authority, tmp_path: Path
 ) -> None:

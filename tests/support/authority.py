@@ -57,7 +57,7 @@ FROM, UNTIL = "20250101000000Z", "20991231235959Z"
 
 @dataclass
 class Authority:
-    """The files of an authority in ``folder``: a root, a certificate between, and the signer's."""
+    """An authority's files in ``folder``: a root, a certificate between, and the signer's."""
 
     folder: Path
 
@@ -92,7 +92,7 @@ class Authority:
         )  # fmt: skip
 
     def query(self, data: bytes) -> bytes:
-        """Make another query, with a nonce of its own."""
+        """Make another query with another nonce."""
         return self.openssl("ts", "-query", "-data", "/dev/stdin", "-sha256", "-cert", input=data)
 
 
