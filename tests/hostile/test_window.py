@@ -147,6 +147,9 @@ REFUSED |= {
     "a job named by dots and a semicolon": get("job/..;/events"),
     "a job named by backslashes": get("job/..%5c..%5cwindow"),
     "a job named by a NUL": get(f"job/{VICTIM}%00"),
+    "an archive named by a path": get("blog/..%2f..%2f..%2fetc"),
+    "an archive named by dots": get("blog/%2e%2e/export"),
+    "an archive with a name of 8,000 letters": get(f"blog/{'a' * 8000}"),
     "a job with a name of 8,000 letters": get(f"job/{'a' * 8000}"),
     "PUT": get(f"job/{VICTIM}/again", "PUT", Origin="http://{window.host}"),
     "DELETE": get(f"job/{VICTIM}", "DELETE", Origin="http://{window.host}"),
@@ -189,7 +192,7 @@ def test_a_get_request_starts_nothing_even_with_a_method_in_a_header(window: Run
     before = window.jobs()
     for headers in ({}, {"X-HTTP-Method-Override": "POST", **window.own()}):
         assert window.ask("GET", f"job/{VICTIM}/again", headers).status == 200
-        assert window.ask("HEAD", "quit", headers).status == 200
+        assert window.ask("HEAD", "quit", headers).status in {200, 303}
     assert window.jobs() == before
     assert window.ask("GET", "").status == 200
 
@@ -483,6 +486,25 @@ def test_a_module_in_the_home_folder_is_not_imported(own_window: Running) -> Non
     assert again()(own_window).status == 303
     until((home / "made" / "archive.json").exists, "the demo has run")
     assert not (home / "owned").exists()
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "--config=/etc/passwd", "-vv", "--on-failure=touch owned", "\n--help", "https://127.0.0.1:9/ --archive /tmp/owned",
+        "$(touch owned)", "; touch owned", "file:///etc/passwd", "javascript:alert(1)", "a\0b", "\u202ehttps://127.0.0.1:9",
+    ],
+)  # fmt: skip
+def test_what_is_typed_is_no_option_and_no_command(own_window: Running, typed: str) -> None:
+    answer = own_window.send("look", {"address": typed})
+    assert answer.status in {303, 400}
+    for name in own_window.jobs():
+        words = json.loads((own_window.folder / "jobs" / name / "job.json").read_bytes())["words"]
+        assert words[0] == "check"
+        assert len(words) == 2
+        assert words[1].startswith(("https://", "http://"))
+    assert not (own_window.folder.parents[2] / "owned").exists()
+    assert own_window.ask("GET", "").status == 200
 
 
 # Hostile texts and folders

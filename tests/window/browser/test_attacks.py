@@ -187,10 +187,10 @@ def test_hostile_texts_run_in_no_page_and_no_stream(window: Running, page: Page)
     with ArchiveLock(folder / "lock") as lock:
         lock.acquire(SystemClock().now())
         page.goto(f"{window.address}job/{RUNNING}")
-        page.get_by_text(SCRIPT).first.wait_for()
+        page.get_by_text(SCRIPT).first.wait_for(state="attached")
         with (folder / "said.jsonl").open("a", encoding="utf-8") as more:
             more.write(json.dumps({"event": "warning", "text": f"later {SCRIPT}"}) + "\n")
-        page.get_by_text(f"later {SCRIPT}").wait_for()
+        page.get_by_text(f"later {SCRIPT}").wait_for(state="attached")
         assert page.locator("main script, main img, main b, [onclick]").count() == 0
         assert "owned" not in page.title()
     page.get_by_role("button", name="Continue").wait_for()
