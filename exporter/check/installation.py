@@ -89,8 +89,9 @@ def _schedule(place: Path) -> tuple[str, bool | None]:
 def installation_findings() -> Iterator[CheckFinding]:
     """Yield remarks about several installed programs, and about one that runs from a cache."""
     found: dict[Path, Path] = {}
-    for folder in os.get_exec_path():
-        path = Path(folder or ".") / (f"{PROGRAM}.exe" if os.name == "nt" else PROGRAM)
+    # A relative folder could be that of a stranger's archive, and no program of it may run.
+    for folder in filter(os.path.isabs, os.get_exec_path()):
+        path = Path(folder) / (f"{PROGRAM}.exe" if os.name == "nt" else PROGRAM)
         with contextlib.suppress(OSError):
             if path.is_file() and os.access(path, os.X_OK):
                 found.setdefault(path.resolve(), path)

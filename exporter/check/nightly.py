@@ -60,17 +60,9 @@ def nightly_findings(
             )
         return
     yield from _of_command(known, install)
-    stopped = schedulers.SCHEDULERS[known.scheduler].is_running() is False
-    if stopped:
-        yield CheckFinding(
-            "scheduler_stopped",
-            message(
-                "{scheduler} has the schedule but is not running on this machine, so no backup starts.",
-                scheduler=known.scheduler,
-            ),
-            message("Start it: {how}", how=schedulers.SCHEDULERS[known.scheduler].how_to_start()),
-            UsageError.exit_code,
-        )
+    stopped = schedulers.trouble(known)
+    if stopped is not None:
+        yield CheckFinding("scheduler_stopped", stopped, exit_code=UsageError.exit_code)
     if last_end is not None and now - last_end > _LATEST_NIGHT:
         yield CheckFinding(
             "night_missed",

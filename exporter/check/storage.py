@@ -48,6 +48,7 @@ _CONFLICT: Final = re.compile(
 _PLACEHOLDER: Final = re.compile(r"\..+\.icloud")
 _DATALESS: Final = 0x40000000
 """``SF_DATALESS`` of macOS, ``stat(2)``: reading the file downloads it."""
+_MARKED: Final = any(hasattr(os.stat_result, name) for name in ("st_flags", "st_file_attributes"))
 _RECALLED: Final = 0x00001000 | 0x00400000
 """``FILE_ATTRIBUTE_OFFLINE`` and ``FILE_ATTRIBUTE_RECALL_ON_DATA_ACCESS`` of Windows."""
 
@@ -77,7 +78,7 @@ def storage_findings(layout: Layout, now: datetime) -> Iterator[CheckFinding]:
 
 def _probe(layout: Layout, root: Path, now: datetime) -> CheckFinding | None:
     """Write and lock a file as a backup does; return the finding if that fails."""
-    path = layout.work / f"doctor.{os.getpid()}"
+    path = layout.work / f"doctor.{os.urandom(8).hex()}"
     made = layout.work.kind() is None
     try:
         with ArchiveLock(path) as first, ArchiveLock(path) as second:
@@ -342,6 +343,8 @@ def _is_absent(path: InnerPath) -> bool:
     """Return whether a file is a placeholder for a file in the cloud."""
     if _PLACEHOLDER.fullmatch(path.name):
         return True
+    if not _MARKED:
+        return False
     try:
         found = path.lstat()
     except OSError:

@@ -487,6 +487,12 @@ def test_two_programs_on_the_path(root: Path, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{old}")
     found = diagnose(root, offline=True)
     assert names(found)["several_programs"] == 0
+    (root / "blog-exporter").write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
+    (root / "blog-exporter").chmod(0o755)
+    monkeypatch.setenv("PATH", f".::{Path(sys.executable).parent}:{old}")
+    monkeypatch.chdir(root)
+    found = diagnose(root, offline=True)
+    assert not (tmp_path / "started").exists()
     assert f"{program} (0.9.1)" in next(each.said for each in found.findings if each.name == "several_programs")
 
 

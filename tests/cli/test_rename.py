@@ -83,6 +83,7 @@ def test_a_renamed_blog_continues_in_its_archive(program: Program, service: Demo
     newest = json.loads((root / "latest/entries.jsonl").read_text("utf-8").splitlines()[0])
     assert newest["data"]["blog_id"] == NEW
     assert program("doctor", root).code == 0
+    assert program("status", f"https://{NEW}/").out == program("status", f"https://{OLD}/").out
     old, new, other = links(root)
     assert old == new
     assert old.endswith(".md")
