@@ -281,6 +281,7 @@ CAPTURES = {
     FindingCode.RECORD_DAMAGED,
     FindingCode.INDEX_WRONG,
 }  # test_captures.py tests these
+SEALS = {each for each in FindingCode if each.startswith("evidence-")}  # tests/evidence tests these
 STORED_FILES = {FindingCode.ASSET_MISSING, FindingCode.ASSET_DAMAGED}
 """Findings about stored pictures, which the tests of the picture store produce."""
 
@@ -309,7 +310,7 @@ class TestFindings:
         assert all("\n" not in each.detail for each in found)
 
     def test_every_code_has_its_damage(self) -> None:
-        assert {code for code, *_ in DAMAGES} == set(FindingCode) - CAPTURES - STORED_FILES - ONLY_IN_COPIES
+        assert {code for code, *_ in DAMAGES} == set(FindingCode) - CAPTURES - SEALS - STORED_FILES - ONLY_IN_COPIES
         assert all(code.mend for code in FindingCode)
 
     def test_a_broken_version_does_not_hide_the_next(self, archive: Built) -> None:
