@@ -172,8 +172,7 @@ class FindingCode(StrEnum):
     RUNS_DAMAGED = "runs-damaged", _RUNS
     RUNS_REWRITTEN = "runs-rewritten", _RUNS
     DOCUMENT_DAMAGED = "document-damaged", message("run verify --repair")
-    DOCUMENT_MISSING = "document-missing", _COPIED
-    NOTES_DAMAGED = "notes-damaged", _COPIED
+    NOTES_DAMAGED = "notes-damaged", message("restore this file from another copy of the archive")
     FORGETTING = "forgetting", message("run forget on the archive, which finishes it")
     SEAL_DAMAGED = "seal-damaged", message("run backup, which seals the archive again")
     NOT_SEALED = "not-sealed", message("a run was killed before it sealed the archive; the next backup seals it")

@@ -15,7 +15,7 @@ The caller then makes ``latest/`` anew and calls :func:`finish`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,11 +35,11 @@ from exporter.archive.layout import (
     segment_name,
 )
 from exporter.archive.lines import put_line, split
-from exporter.archive.manifest import FORGOTTEN, FORGOTTEN_SHA256, PREVIOUS, line_digest
+from exporter.archive.manifest import FORGOTTEN, FORGOTTEN_SHA256, PREVIOUS, forgotten_fault, line_digest, run_of
 from exporter.archive.prune import named_assets
 from exporter.archive.rewriting import VersionRewriting, replacing_versions
 from exporter.archive.safe_files import MAX_CACHE_BYTES
-from exporter.archive.segments import line_positions
+from exporter.archive.segments import checked_line, line_positions
 from exporter.errors import ArchiveDamaged
 from exporter.frozen import frozen
 from exporter.message import message, suggested
@@ -117,7 +117,11 @@ class Forgetting:
             KeyError, TypeError, ValueError: it is damaged.
         """
         found = lossless_json.loads(data)
-        note = found["note"]
+        note = None if found["note"] is None else lossless_json.loads(found["note"].encode())
+        if (note is not None and forgotten_fault(note)) or not isinstance(found["run"], dict | None):
+            raise ValueError(found["at"])
+        if not all(run_of(line.encode()) and line.find("\n") == len(line) - 1 for line in found["runs"].values()):
+            raise ValueError(found["at"])
         return cls(
             at=str(found["at"]),
             records={Kind(kind): frozenset(map(str, ids)) for kind, ids in found["records"].items()},
@@ -130,7 +134,7 @@ class Forgetting:
                 for number, files in found["exchanges"].items()
             },
             shown=tuple(found["shown"]),
-            note=None if note is None else ForgettingNote(**lossless_json.loads(note.encode())),
+            note=None if note is None else ForgettingNote(**note),
             run=found["run"],
         )
 
@@ -371,7 +375,7 @@ class _Omission(VersionRewriting):
         wanted, present = self._plan.records.get(kind, frozenset()), self._present[kind]
         with path.open("rb") as file:
             for text in file:
-                line = split(text)
+                line = checked_line(path, text)
                 known = present if line.record_id in wanted else self._identities
                 before = known.get(line.record_id)
                 if line.record_id in wanted:
@@ -398,8 +402,10 @@ class _Omission(VersionRewriting):
             return text
         line = split(text)
         record = line.record()
-        gone = self._plan.records[Kind.ENTRIES]
-        record["refs"] = [each for each in record.get("refs", []) if each.get("entry") not in gone]
+        gone, refs = self._plan.records[Kind.ENTRIES], record.get("refs")
+        if not isinstance(refs, list):
+            return text
+        record["refs"] = [each for each in refs if not names_entry(each, gone)]
         return put_line(line.record_id, lossless_json.freeze(record))
 
     def _clean(self, document: dict[str, Any]) -> None:
@@ -421,6 +427,12 @@ class _Omission(VersionRewriting):
 
     def _names(self, kind: str, record_id: str | None) -> bool:
         return any(kind == str(each) and record_id in ids for each, ids in self._plan.records.items())
+
+
+def names_entry(ref: Any, entries: Collection[str]) -> bool:
+    """Return whether an untrusted member of ``refs`` is one of these entries."""
+    entry_id = ref.get("entry") if isinstance(ref, dict) else None
+    return isinstance(entry_id, str) and entry_id in entries
 
 
 def _count_less(counts: dict[str, int] | None, what: str, *, differs: bool) -> None:

@@ -485,7 +485,7 @@ def _notes(layout: Layout, runs: _RunLines) -> tuple[list[ForgettingNote], list[
         data = layout.forgotten.read_bytes(MAX_CACHE_BYTES)
         notes = notes_in(data)
     except FileNotFoundError:
-        lost = Finding(FindingCode.DOCUMENT_MISSING, layout.forgotten.name, message("the newest run names it"))
+        lost = Finding(FindingCode.NOTES_DAMAGED, layout.forgotten.name, message("it is missing"))
         return [], [] if stated is None else [lost]
     except (OSError, ValueError) as error:
         detail = _UNREADABLE if isinstance(error, OSError) else said(error)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from exporter.archive.layout import capture_numbers
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import Output, counted, counted_records
@@ -56,25 +57,29 @@ def forget_command(
     entries: tuple[str, ...], keep_tombstone: bool, sign: Path | None, dry_run: bool, yes: bool,
 ) -> int:  # fmt: skip
     """Run ``forget``."""
+    from exporter.fleet.forgetting import holders, remove_blog
     from exporter.library.forget import ForgettingRequest, find, forget
 
     request = ForgettingRequest(comments, authors, entries, keep_tombstone)
     interrupted = archive.layout.forgetting.kind() is not None
     if interrupted and not dry_run:
         forget(archive, settings, ForgettingRequest())
-        out.done("An interrupted removal of records was finished.")
+        out.done(message("An interrupted removal of records was finished."))
         if request == ForgettingRequest():
             out.document({"archive": str(archive.path.absolute()), "finished": True})
             return 0
     found = find(archive, settings, request)
     if dry_run or not yes:
-        _list(out, found)
+        _list(out, found, holders(archive))
     if not dry_run:
         if not yes:
             _ask(out)
+        remove_blog(archive)
         note = forget(archive, settings, request, found, sign)
         if note is not None:
             _say(out, note, [suggested("sync", archive.path, place) for place, _ in found.copies])
+            if capture_numbers(archive.layout):
+                out.say(message("Delete them at the service too, or the next capture of its pages records them again."))
     out.document({"archive": str(archive.path.absolute()), "dry_run": dry_run, **_document(found)})
     return 0
 
@@ -95,12 +100,12 @@ def _ask(out: Output) -> None:
 
 def _say(out: Output, note: ForgettingNote, syncs: list[str]) -> None:
     out.done("Forgotten: {records}.", records=counted_records(note.records))
-    out.say("The next backup leaves them out, even if the service still has them.")
+    out.say(message("The next backup leaves them out, even if the service still has them."))
     for command in syncs:
         out.say("A copy still has them. To remove them there: {command}", command=command)
 
 
-def _list(out: Output, found: FoundRecords) -> None:
+def _list(out: Output, found: FoundRecords, fleet: list[Path]) -> None:
     """Print every place that changes."""
     out.answer(
         message("To remove: {records}", records=counted_records({"entries": found.entries, "comments": found.comments}))
@@ -119,6 +124,8 @@ def _list(out: Output, found: FoundRecords) -> None:
         out.answer("  runs.jsonl  {lines}", lines=counted(len(found.runs), "line"))
     if found.work:
         out.answer("  .work/      {names}", names=", ".join(found.work))
+    for path in fleet:
+        out.answer("  fleet       {path}: without this blog until its next update", path=path)
     _list_copies(out, found)
     for kind, record_id in found.mentions[:_MENTIONS_SHOWN]:
         out.answer(
@@ -135,8 +142,12 @@ def _list_copies(out: Output, found: FoundRecords) -> None:
         if until is None:
             out.answer("  copy        {place}: at its next sync", place=printable(place))
         else:
-            values: dict[str, Any] = {"place": printable(place), "date": until}
-            out.answer("  copy        {place}: locked until {date}; at a sync after that day", **values)
+            text = message(
+                "  copy        {place}: locked until {date}; at a sync after that day",
+                place=printable(place),
+                date=until,
+            )
+            out.answer(text)
 
 
 def _document(found: FoundRecords) -> dict[str, Any]:

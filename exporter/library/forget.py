@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter import lossless_json
 from exporter.archive import forgetting
 from exporter.archive.captures import captures
+from exporter.archive.checks import sha256_or_none
 from exporter.archive.documents import run_lines
-from exporter.archive.forgetting import Exchanges, Forgetting
-from exporter.archive.lines import split
+from exporter.archive.forgetting import Exchanges, Forgetting, names_entry
 from exporter.archive.manifest import run_of
+from exporter.archive.segments import line_positions
 from exporter.clock import SystemClock, timestamp
 from exporter.copies.cache import cached_copies
 from exporter.copies.memory import known_places
@@ -91,7 +92,7 @@ class FoundRecords:
         exchanges: the recorded exchanges in captures that go.
     """
 
-    seen: tuple[int | None, str | None]
+    seen: str | None
     records: dict[Kind, set[str]] = field(default_factory=lambda: {kind: set() for kind in Kind})
     comments: int = 0
     entries: int = 0
@@ -220,8 +221,9 @@ def _copies(archive: Archive) -> list[tuple[str, str | None]]:
     return [(place, locks.get(place)) for place in known_places(archive.path)]
 
 
-def _state(archive: Archive) -> tuple[int | None, str | None]:
-    return archive.newest(), archive.head()
+def _state(archive: Archive) -> str | None:
+    """Return what changes with every run and every capture."""
+    return sha256_or_none(archive.layout.sums)
 
 
 def _lines(archive: Archive, kind: Kind, wanted: Iterable[str] | None = None) -> Iterator[tuple[int, RecordLine]]:
@@ -230,11 +232,9 @@ def _lines(archive: Archive, kind: Kind, wanted: Iterable[str] | None = None) ->
     if ids is not None and not ids:
         return
     for version in archive.versions():
-        with archive.layout.segment(version, kind).open("rb") as file:
-            for text in file:
-                line = split(text)
-                if ids is None or line.record_id in ids:
-                    yield version, line
+        path = archive.layout.segment(version, kind)
+        for _, place in line_positions(path, ids):
+            yield version, place.read()
 
 
 def _find_comments(archive: Archive, service: Records, request: ForgettingRequest, found: FoundRecords) -> None:
@@ -311,12 +311,12 @@ def _find_assets(archive: Archive, found: FoundRecords) -> None:
             continue
         record = line.record()
         url, digest = line.record_id, record.get("sha256")
-        if is_sha256(digest):
-            digests.setdefault(url, set()).add(digest)
-        users = [each for each in record.get("refs") or [] if isinstance(each, dict)]
+        digests.setdefault(url, set()).update([digest] if is_sha256(digest) else [])
+        refs = record.get("refs")
+        users = refs if isinstance(refs, list) else []
         if url.startswith((_WHOLE_FILE, _WHOLE_PAGE)):
             continue
-        if not entries or not users or any(each.get("entry") not in entries for each in users):
+        if not entries or not users or not all(names_entry(each, entries) for each in users):
             kept.add(url)
     holders = _Holders(archive, found)
     for url, states in digests.items():

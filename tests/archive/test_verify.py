@@ -256,6 +256,22 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
         FindingCode.NOT_SEALED, "SHA256SUMS", "it does not name the newest manifest",
         in_turn(lambda a: seal(a.layout, versions=False), lambda a: a.layout.building.mkdir()),
     ),
+    (
+        FindingCode.NOTES_DAMAGED, "forgotten.jsonl", "it is missing",
+        lambda a: relink(a, forgotten_sha256="0" * 64),
+    ),
+    (
+        FindingCode.NOTES_DAMAGED, "forgotten.jsonl", "the newest run names another",
+        lambda a: a.layout.forgotten.write_bytes(b""),
+    ),
+    (
+        FindingCode.NOTES_DAMAGED, "forgotten.jsonl", "its last line was cut short",
+        lambda a: a.layout.forgotten.write_bytes(b"{"),
+    ),
+    (
+        FindingCode.FORGETTING, "forgotten.jsonl", "a removal was interrupted",
+        in_turn(lambda a: a.layout.forgotten.write_bytes(b""), lambda a: a.layout.forgetting.write_bytes(b"{}")),
+    ),
     (FindingCode.LATEST_STALE, "latest", "it is missing", lambda a: shutil.rmtree(a.layout.latest)),
     (
         FindingCode.LATEST_STALE, "latest/markdown", "it is missing",

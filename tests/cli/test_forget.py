@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import sqlite3
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 
 from exporter.archive.archive import Archive
+from exporter.archive.fleet_folder import archive_place
 from exporter.archive.forgotten import read_notes
 from exporter.archive.layout import Layout
 from exporter.demo.content import Blog, fields
@@ -25,7 +28,16 @@ pytestmark = pytest.mark.no_cover
 NAME = "忘れられたい読者"
 TEXT = "ここだけの話ですが、来週「引っ越し」をします & もう書きません。"
 OTHER = "もうひとつの書き込みも、あとで消してもらう予定です。"
-FLAGS = ("--public-open-flg", "1", "--visible-delete-flg", "f", "--assets", "none", "--no-markdown")
+SHOWN = re.compile("Comments removed on request, 20|依頼により取り除いたコメント（20")
+FLAGS = (
+    "--public-open-flg",
+    "1",
+    "--visible-delete-flg",
+    "f",
+    "--assets",
+    "none",
+    "--no-markdown",
+)
 
 
 def changed(blog: Blog) -> Blog:
@@ -70,12 +82,8 @@ def test_the_next_backup_does_not_bring_it_back(runs: Runs, tmp_path: Path) -> N
             assert after[kind] == {
                 key: each for key, each in records.items() if kind != Kind.COMMENTS or key not in gone
             }
-        page = next((root / "latest/site/entries").rglob("1.html"), None) or next(
-            path
-            for path in (root / "latest/site").rglob("*.html")
-            if "取り除いた" in path.read_text() or "removed" in path.read_text()
-        )
-        assert page.exists()
+        pages = [path for path in (root / "latest/site").rglob("*.html") if SHOWN.search(path.read_text("utf-8"))]
+        assert [path.stem for path in pages] == ["1"]
 
         verified = runs.run("verify", root)
         assert verified.code == 0, verified
@@ -163,6 +171,30 @@ def test_a_signed_note_is_checked_by_ssh_keygen_alone(runs: Runs, archive: Path,
     done = forget(runs, archive, "--comment", 251, "--yes", "--sign", tmp_path / "none", code=2)
     assert "cannot sign" in done.err
     assert (archive / "forgotten.jsonl").read_bytes() == before
+
+
+def test_the_search_and_the_catalogue_of_a_fleet_lose_it(runs: Runs, archive: Path, tmp_path: Path) -> None:
+    blog_id = Archive.open(archive).info.blog_id
+    place = archive_place(tmp_path / "fleet", blog_id)
+    place.parent.mkdir(parents=True)
+    archive.rename(place)
+    text = "片栗粉のパン、今年こそ再現しましょう"
+    fleet = tmp_path / "fleet"
+    for words in (("catalogue", "sqlite", fleet), ("search", fleet, "パン", "--update")):
+        done = runs.run("fleet", *words)
+        assert done.code == 0, done
+    assert len(places_with([fleet], text, "まめこ")) > 2
+    dry = forget(runs, place, "--author", "まめこ", "--dry-run")
+    assert "catalogue.sqlite: without this blog" in dry.out
+    assert "search/" in dry.out
+    forget(runs, place, "--author", "まめこ", "--yes")
+    left = places_with([fleet / ".fleet", fleet / "catalogue.sqlite"], text, "まめこ")
+    assert left == []
+    assert text.encode() not in (fleet / "catalogue.sqlite").read_bytes()
+    assert runs.run("fleet", "catalogue", "sqlite", fleet).code == 0
+    with sqlite3.connect(fleet / "catalogue.sqlite") as database:
+        assert database.execute("SELECT count(*) FROM comments").fetchone()[0] > 100
+    assert text.encode() not in (fleet / "catalogue.sqlite").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ READERS: tuple[tuple[str, ...], ...] = (
     ("status",), ("log",), ("diff",), ("show", "entry", "1"), ("show", "asset", "{picture}", "--json"),
     ("show", "entry", "1", "--markdown"), ("show", "entry", "1", "--html"), ("search", "海"), ("search", "海", "--regex"), ("files",), ("files", "--json"),
     ("inspect",), ("verify",), ("verify", "--quick"), ("prune", "--keep-last", "1", "--dry-run"),
+    ("forget", "--comment", "1", "--dry-run"), ("forget", "--entry", "1", "--author", "a", "--dry-run"),
     ("compare", HOME, *PUBLIC), ("check", "--base-url", "http://127.0.0.1:9"),
     ("schedule", "print", "cron", "--base-url", "http://127.0.0.1:9"),
 )  # fmt: skip
@@ -30,6 +31,7 @@ WRITERS: tuple[tuple[str, ...], ...] = (
     ("site",),
     ("rebuild",),
     ("prune", "--keep-last", "1"),
+    ("forget", "--entry", "1", "--yes"),
 )
 ONLINE: tuple[tuple[str, ...], ...] = (("capture",), ("backup",))
 """Commands that ask the blog; :meth:`Whole.online` knows their options."""

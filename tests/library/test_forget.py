@@ -186,6 +186,31 @@ def test_an_entry_goes_with_its_comments_and_the_files_that_only_it_used(layout:
     assert Archive.open(layout.root).manifest(3).counts["assets"].changed == 0
 
 
+def test_records_of_assets_from_a_stranger_do_no_harm(tmp_path: Path, settings: Settings) -> None:
+    maker = ArchiveMaker(tmp_path / "archive")
+    odd = {
+        "none": None,
+        "number": 5,
+        "texts": ["x", {"entry": ["1"]}, {"entry": "1"}],
+        "empty": [],
+        "own": [{"entry": "1"}],
+    }
+    assets = {url: {"url": url, "status": 404, "sha256": None, "refs": refs} for url, refs in odd.items()}
+    maker.commit(
+        {Kind.ENTRIES: {"1": entry("1"), "2": entry("2")}, Kind.ASSETS: {**assets, "export:../../x": {"url": 1}}}
+    )
+    root = maker.layout.root
+    append_run(
+        maker.layout, {"started_at": "2026-01-09T00:00:00Z", "finished_at": "2026-01-09T00:00:01Z", "outcome": "saved"}
+    )
+    forget(Archive.open(root), settings, ForgettingRequest(entries=("1",)))
+    [state] = plain_states(root).values()
+    assert list(state[Kind.ENTRIES]) == ["2"]
+    assert "own" not in state[Kind.ASSETS]
+    assert json.loads(state[Kind.ASSETS]["texts"])["refs"] == ["x", {"entry": ["1"]}]
+    assert damages(root) == []
+
+
 def test_the_note_says_how_many_and_never_which(layout: Layout, settings: Settings) -> None:
     old = {number: manifest_sha256(layout, number) for number in (1, 2, 3, 4)}
     forget(Archive.open(layout.root), settings, ForgettingRequest(comments=("8",)))
