@@ -201,9 +201,8 @@ class _SearchData:
         ]
         if post.labels is not None:
             names = list(map(joined_path, post.category_paths))
-            row.append([names, list(post.labels.tags), post.labels.author, post.labels.kind, post.access])
-            if self._site.library is not None:
-                row[-1].append(list(post.blogs))
+            labels: list[Any] = [names, list(post.labels.tags), post.labels.author, post.labels.kind, post.access]
+            row.append([*labels, list(post.blogs)] if post.blogs else labels)
         return row
 
     def _searched(self, post: PostSummary) -> Searched:
