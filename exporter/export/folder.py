@@ -359,8 +359,7 @@ def _copies(archive_copy: ArchiveCopy, archive: Path) -> Iterator[Copy]:
 def _write(
     file: Content | Copy | Packed | Database | Filled | Typeset | Unchanged, archive: Path, folder: Path
 ) -> WrittenFile:
-    shown = file.file.path if isinstance(file, Unchanged) else file.path
-    path = folder.joinpath(*shown.split("/"))
+    path = folder.joinpath(*file.path.split("/"))
     atomic.make_folder(path.parent)
     match file:
         case Unchanged():

@@ -307,5 +307,10 @@ class Unchanged:
     source: Path
     file: WrittenFile
 
+    @property
+    def path(self) -> str:
+        """The path, with forward slashes."""
+        return self.file.path
+
 
 ExportFile = Content | Copy | Packed | Database | Filled | Typeset | ArchiveCopy | Summary | Unchanged

@@ -201,10 +201,8 @@ class _SearchData:
         ]
         if post.labels is not None:
             names = list(map(joined_path, post.category_paths))
-            labels: list[object] = [names, list(post.labels.tags), post.labels.author, post.labels.kind, post.access]
-            if self._site.library is not None:
-                labels.append(list(post.blogs))
-            row.append(labels)
+            labels: list[Any] = [names, list(post.labels.tags), post.labels.author, post.labels.kind, post.access]
+            row.append([*labels, list(post.blogs)] if post.blogs else labels)
         return row
 
     def _searched(self, post: PostSummary) -> Searched:

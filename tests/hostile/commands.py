@@ -22,6 +22,8 @@ READERS: tuple[tuple[str, ...], ...] = (
 COPIES: tuple[tuple[str, ...], ...] = (
     ("site", "{out}"),
     ("site", "{out}", "--public-only", *PUBLIC),
+    ("library", "build", "--out", "{out}"),
+    ("library", "build", "--out", "{out}", "--public-only", *PUBLIC),
     *(("export", form, "{out}", *(() if FORMATS[form].whole else PUBLIC)) for form in FORMATS),
     ("diff", "--html", "{out}.html"),
     ("sync", "{out}"),
@@ -59,7 +61,7 @@ def arguments(command: Sequence[str], place: Place, number: int) -> list[str]:
     name, *rest = command
     out = str(place.out / str(number))
     filled = [word.replace("{out}", out).replace("{picture}", place.picture) for word in rest]
-    if name == "export":
+    if name in {"export", "library"}:
         return [name, filled[0], str(place.archive), *filled[1:]]
     if name == "schedule":
         return [name, *filled[:2], str(place.archive), *filled[2:]]
