@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from exporter.cli.destinations import OUT, WEB_SPACE, Destination
-from exporter.cli.export_options import Job
+from exporter.cli.export_options import ExportJob
 from exporter.export.folder import check_target
 from exporter.export.formats import NAMED
 from exporter.export.interface import Comments
@@ -161,18 +161,18 @@ def free_folder(proposed: Path) -> Path:
     return path
 
 
-def redirects_job(place: Destination, job: Job) -> Job | None:
+def redirects_job(place: Destination, job: ExportJob) -> ExportJob | None:
     """Return the export of the redirects; ``None`` if there is no public entry to redirect to."""
     given = job.given
     if not given["new_url"] or given["all_as_draft"] or given["only"] == "private":
         return None
     limits = place.form if place.form in TARGETS else given["limits_of"]
     unused = {"only": "public", "media_base_url": "", "media_folder": False, "preset": None, "comments": None}
-    return Job("redirects", job.archive, redirects_of(job.target), {**given, **unused, "limits_of": limits})
+    return ExportJob("redirects", job.archive, redirects_of(job.target), {**given, **unused, "limits_of": limits})
 
 
 def next_steps(
-    place: Destination, job: Job, folder: Path, pictures: Sequence[str], redirects: Job | None, home: str
+    place: Destination, job: ExportJob, folder: Path, pictures: Sequence[str], redirects: ExportJob | None, home: str
 ) -> Iterator[str]:
     """Yield the owner's next steps after an export.
 
@@ -228,12 +228,12 @@ def next_steps(
         yield message("In the end, check that everything arrived: {command}", command=command)
 
 
-def command_line(job: Job) -> str:
+def command_line(job: ExportJob) -> str:
     """Return the command that repeats an export without a question; the answers about the flags are kept."""
     return f"{again('export', job, job.form, str(job.archive), str(job.target), names=REPEATED)} --force"
 
 
-def again(command: str, job: Job, *arguments: str, names: Sequence[str] = CHOSEN) -> str:
+def again(command: str, job: ExportJob, *arguments: str, names: Sequence[str] = CHOSEN) -> str:
     """Return a command for the same blog, with these export options and the old addresses."""
     return shlex.join((PROGRAM, *command_words(command, job.given, *arguments, names=names)))
 

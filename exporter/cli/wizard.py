@@ -11,7 +11,7 @@ from exporter.archive.archive import Archive
 from exporter.archive.state import State
 from exporter.cli.answers import FlagQuestions, check_answers, declared_flags, keep_answers
 from exporter.cli.destinations import DESTINATIONS, Destination
-from exporter.cli.export_options import Job, check_options, old_urls, print_doubt, resolved, run_export
+from exporter.cli.export_options import ExportJob, check_options, old_urls, print_doubt, resolved, run_export
 from exporter.cli.export_plan import (
     COMMENT_WAYS,
     address_or_none,
@@ -77,7 +77,7 @@ class _Wizard:
             self._about_the_blog(out, reader, place)
         self._ask_options(place, blog_id)
         target = self._target(archive, f"{blog_id}-{place.name}")
-        job = Job(place.form, archive, target, self._given)
+        job = ExportJob(place.form, archive, target, self._given)
         quiet = Output(verbosity=-1)  # the kept answers were printed before
         tried, _ = run_export(job, quiet, dry_run=True)
         if self._confirmed(out, tried, place.form):
@@ -251,7 +251,9 @@ class _Wizard:
         say(message("Nothing was written."))
         return False
 
-    def _finish(self, out: Output, place: Destination, job: Job, done: list[Exported], redirects: Job | None) -> None:
+    def _finish(
+        self, out: Output, place: Destination, job: ExportJob, done: list[Exported], redirects: ExportJob | None
+    ) -> None:
         say = self._ask.say
         say()
         for side in done:

@@ -45,7 +45,7 @@ from exporter.window.export_form import (
 from exporter.window.pages import Redirect
 
 if TYPE_CHECKING:
-    from exporter.cli.export_options import Job as Export
+    from exporter.cli.export_options import ExportJob
     from exporter.window.jobs import Job
     from exporter.window.pages import Answer, Asked
     from exporter.window.window import Window
@@ -223,9 +223,9 @@ def _side(window: Window, document: Mapping[str, Any]) -> dict[str, Any]:
 def _steps(
     window: Window,
     place: Destination,
-    made: Export,
+    made: ExportJob,
     exports: list[dict[str, Any]],
-    redirects: Export | None,
+    redirects: ExportJob | None,
     home: str,
 ) -> Iterator[str]:
     first = exports[0]

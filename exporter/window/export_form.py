@@ -15,7 +15,7 @@ from exporter.archive.archive import Archive
 from exporter.cli.answers import declared_flags
 from exporter.cli.destinations import DESTINATIONS, Destination
 from exporter.cli.export import export_command
-from exporter.cli.export_options import Job, check_options, old_urls
+from exporter.cli.export_options import ExportJob, check_options, old_urls
 from exporter.cli.export_plan import (
     REPEATED,
     address_or_none,
@@ -150,7 +150,7 @@ def asked_ways(place: Destination) -> list[Comments]:
 class Answers:
     """A form that was read: the export that it asks for, and the new blog's address, which may be empty."""
 
-    job: Job
+    job: ExportJob
     home: str
 
     def words(self) -> list[str]:
@@ -158,7 +158,7 @@ class Answers:
         return words_of(self.job)
 
 
-def words_of(job: Job) -> list[str]:
+def words_of(job: ExportJob) -> list[str]:
     """Return the words of the command that writes an export."""
     names = (*FLAG_SETTINGS, *REPEATED)
     return command_words("export", job.given, job.form, str(job.archive), str(job.target), names=names)
@@ -194,7 +194,7 @@ def read_answers(asked: Asked, place: Destination, facts: BlogFacts, archive: Pa
     if given["only"] == "public" and ticked(asked, "rest"):
         given["only"] = "all"
     check_options(place.form, given)
-    return Answers(Job(place.form, archive, target, given), home)
+    return Answers(ExportJob(place.form, archive, target, given), home)
 
 
 def _read_addresses(asked: Asked, place: Destination, facts: BlogFacts, given: dict[str, Any]) -> str:
@@ -236,7 +236,7 @@ def no_options(form: str, archive: Path, target: Path) -> dict[str, Any]:
     return dict(parsed(("export", form, str(archive), str(target))).given)
 
 
-def parsed(words: tuple[str, ...]) -> Job:
+def parsed(words: tuple[str, ...]) -> ExportJob:
     """Return the export that a command's words describe.
 
     Raises:
@@ -246,4 +246,4 @@ def parsed(words: tuple[str, ...]) -> Job:
     form, archive, target = given["form"], given["archive"], given["target"]
     if words[0] != "export" or form not in NAMED or archive is None or target is None:
         raise UsageError(message("This is not an export."))
-    return Job(form, Path(archive), target, given)
+    return ExportJob(form, Path(archive), target, given)
