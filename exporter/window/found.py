@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -59,15 +60,15 @@ def _source(window: Window, asked: Asked) -> str:
     path = named_path(text)
     if path.exists():
         return str(path)
-    blog_id = ""
-    try:
+    blog_id = address = ""
+    with suppress(ValueError):
         blog_id = blog_id_in(text)
-        address = address_in(text) or f"https://{blog_id}/"
-    except ValueError:
-        address = address_in(text) or ""
+    with suppress(UsageError):
+        address = address_in(text) or (f"https://{blog_id}/" if blog_id else "")
     if not address:
+        hidden = re.sub(r"[^/]*@", "***@", text)  # a password may be before the mark
         raise UsageError(
-            message("This is neither the address of a blog nor a file on this computer: {text}", text=repr(text))
+            message("This is neither the address of a blog nor a file on this computer: {text}", text=repr(hidden))
         )
     return blog_id if blog_id and _has_service(_settings(window, blog_id)) else address
 

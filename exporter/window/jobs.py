@@ -183,7 +183,6 @@ class Jobs:
         with atomic.translated(folder):
             atomic.make_folder(folder)
             atomic.write_file(folder / JOB, json.dumps(note, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-            self._children = [child for child in self._children if child.poll() is None]
             child = _started(folder, asks=asks)
             self._children.append(child)
             if child.stdin is not None:
@@ -216,6 +215,7 @@ class Jobs:
 
     def all(self) -> list[Job]:
         """Return all known jobs, the newest first."""
+        self._children = [child for child in self._children if child.poll() is None]  # a zombie would seem to run
         try:
             names = sorted((each.name for each in self._folder.iterdir()), reverse=True)
         except OSError:

@@ -113,7 +113,8 @@ class WindowServer:
             response = self._page_of(self.window.failed(said(error)))
         except Exception as error:  # noqa: BLE001 - the next request is answered
             self.warn(message("a request failed: {name}: {error}", name=type(error).__name__, error=error))
-            response = text_answer(500, message("The request failed. The server's terminal shows the reason."))
+            reason = f"{type(error).__name__}: {error}"
+            response = self._page_of(self.window.failed(message("This page failed: {reason}", reason=reason), 500))
         return response if response.prepared else with_headers(response, _HEADERS)
 
     async def _response(self, request: web.BaseRequest) -> web.StreamResponse:

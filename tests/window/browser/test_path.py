@@ -125,7 +125,7 @@ def test_from_a_sign_in_to_a_scheduled_backup(visitor: Visitor, guarded_service:
     page = visitor.page
     visitor.looks_at(f"https://{GUARDED_ID}/")
     is_good(page)
-    page.get_by_label("クライアントID").fill(CLIENT_ID)
+    page.get_by_label("クライアント ID").fill(CLIENT_ID)
     page.get_by_label("クライアントシークレット").fill(CLIENT_SECRET)
     visitor.click(visitor.button("サービスでサインインする"))
     link = page.get_by_role("link", name="サービスのページを開く")
