@@ -99,7 +99,9 @@ def build(
             archive, settings = opened(out, place, given_settings(given), config)
             found.append((archive.path, settings))
         if not has_pillow():
-            out.say("Pictures have no thumbnails, since Pillow is not installed: pip install 'blog-exporter[site]'")
+            out.say(
+                message("Pictures have no thumbnails, since Pillow is not installed: pip install 'blog-exporter[site]'")
+            )
         options = LibraryOptions(title or "", language, pairs, public_only, force)
         built = build_library(found, target, options, declared)
     document = built.document

@@ -52,7 +52,7 @@ _MAX_SAID_BYTES: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SaidLine:
     """A sentence of a command.
 
     Attributes:
@@ -85,7 +85,7 @@ class JobState:
     exit_code: int | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
     seconds_left: float | None = None
-    lines: list[Line] = field(default_factory=list)
+    lines: list[SaidLine] = field(default_factory=list)
     facts: list[dict[str, Any]] = field(default_factory=list)
     answers: list[str] = field(default_factory=list)
     opens: str = ""
@@ -317,7 +317,7 @@ def _apply(state: JobState, event: dict[str, Any]) -> None:
         if name == "error":
             state.error = text
         if text.strip():
-            state.lines = [*state.lines[1 - _MAX_LINES :], Line(str(name), text)]
+            state.lines = [*state.lines[1 - _MAX_LINES :], SaidLine(str(name), text)]
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -40,14 +40,14 @@ class Redirect:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedPage:
     """A page, and the HTTP status."""
 
     html: str
     status: int = 200
 
 
-Answer = Redirect | Rendered
+Answer = Redirect | RenderedPage
 
 
 @cache
@@ -62,7 +62,7 @@ def _environment() -> Environment:
     )
 
 
-def rendered(template: str, language: str, root: str, status: int = 200, **context: Any) -> Rendered:
+def rendered(template: str, language: str, root: str, status: int = 200, **context: Any) -> RenderedPage:
     """Return a page.
 
     Args:
@@ -73,7 +73,7 @@ def rendered(template: str, language: str, root: str, status: int = 200, **conte
         context: what the template shows.
     """
     values = {"breakable": _breakable, "t": translator(language), "language": language, "root": root, **context}
-    return Rendered(_environment().get_template(template).render(values), status)
+    return RenderedPage(_environment().get_template(template).render(values), status)
 
 
 def _breakable(name: str) -> Markup:

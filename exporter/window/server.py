@@ -32,7 +32,7 @@ from exporter.serve.listening import (
 from exporter.serve.sending import text_answer, with_headers
 from exporter.text import visible
 from exporter.window.jobs import Job
-from exporter.window.pages import Answer, Asked, Redirect, Rendered, progress_document
+from exporter.window.pages import Answer, Asked, Redirect, RenderedPage, progress_document
 from exporter.window.uploads import MAX_FIELDS, in_time, receive
 from exporter.window.window import Window
 
@@ -161,7 +161,7 @@ class WindowServer:
             case Redirect():
                 place = answer.to if answer.elsewhere else f"{self.window.root}{answer.to}"
                 return web.Response(status=303, headers={hdrs.LOCATION: place})
-            case Rendered():
+            case RenderedPage():
                 return web.Response(
                     body=visible(answer.html)[0].encode(),
                     status=answer.status,

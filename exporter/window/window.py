@@ -15,7 +15,7 @@ from exporter.errors import UsageError
 from exporter.message import message
 from exporter.translation import translated
 from exporter.window.jobs import Jobs
-from exporter.window.pages import Answer, Asked, Rendered, rendered
+from exporter.window.pages import Answer, Asked, RenderedPage, rendered
 from exporter.window.reading import Readers
 from exporter.window.uploads import remove_old
 
@@ -76,11 +76,11 @@ class Window:
             return self.failed(message("There is no such page."), 404)
         return page(self, asked)
 
-    def page(self, template: str, *, status: int = 200, **context: Any) -> Rendered:
+    def page(self, template: str, *, status: int = 200, **context: Any) -> RenderedPage:
         """Return a page from its template."""
         return rendered(template, self.language, self.root, status, **context)
 
-    def failed(self, text: str, status: int = 400) -> Rendered:
+    def failed(self, text: str, status: int = 400) -> RenderedPage:
         """Return a page with the sentence of a failure."""
         return self.page("failed.html", status=status, text=translated(text, self.language))
 
