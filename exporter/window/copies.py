@@ -22,7 +22,7 @@ from exporter.errors import BlogExporterError, UsageError
 from exporter.library.export import check_apart
 from exporter.message import message
 from exporter.settings import resolve
-from exporter.window.deeds import about_blog, complaints, folder, line, newest, shown, start
+from exporter.window.deeds import about_blog, complaints, folder, line, shown, start
 from exporter.window.pages import Redirect
 from exporter.window.uploads import safe_name
 
@@ -48,7 +48,7 @@ def copies(window: Window, asked: Asked, archive: Path) -> Answer:
             start(window, archive, _ABOUT, _words(asked, archive))
             return Redirect(f"blog/{asked.parts[1]}/copies")
     about = about_blog(asked, archive)
-    job = newest(window, archive, _ABOUT)
+    job = window.jobs.newest(str(archive), _ABOUT)
     reader = Archive.open(archive)
     head = len(reader.versions())
     return window.page(

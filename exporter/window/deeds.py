@@ -86,12 +86,6 @@ def start(window: Window, archive: Path, about: str, words: Sequence[str]) -> Jo
     return window.jobs.start(words, about=about, place=str(archive), language=window.language)
 
 
-def newest(window: Window, archive: Path, *about: str) -> Job | None:
-    """Return the newest command of these kinds about an archive."""
-    place = str(archive)
-    return next((job for job in window.jobs.all() if job.place == place and job.about in about), None)
-
-
 def shown(window: Window, job: Job | None) -> dict[str, Any]:
     """Return a command's facts for a template: ``job``, ``state``, ``progress`` and ``command``."""
     if job is None:

@@ -21,7 +21,7 @@ from exporter.message import message
 from exporter.move.outcome import Did, Thing
 from exporter.service.registry import FLAG_SETTINGS
 from exporter.translation import translated, translator
-from exporter.window.deeds import about_blog, complaints, document_of, line, newest, shown, start, ticked
+from exporter.window.deeds import about_blog, complaints, document_of, line, shown, start, ticked
 from exporter.window.export_form import BlogFacts, facts_of, read_flags
 from exporter.window.pages import Redirect
 
@@ -49,7 +49,7 @@ def move(window: Window, asked: Asked, archive: Path) -> Answer:
             words = _begun(window, asked, archive) if deed == "go" else _trial(window, asked, archive, facts)
             start(window, archive, _ABOUT, words)
             return _here(asked)
-    job = newest(window, archive, _ABOUT)
+    job = window.jobs.newest(str(archive), _ABOUT)
     home, user = (_value(job, name) for name in ("--to", "--new-home-user"))
     context = shown(window, job)
     return window.page(
@@ -157,7 +157,7 @@ def compare(window: Window, asked: Asked, archive: Path) -> Answer:
         with complaints(window, wrong):
             start(window, archive, _COMPARE, _comparison(window, asked, archive))
             return Redirect(f"blog/{asked.parts[1]}/compare")
-    job, moved = newest(window, archive, _COMPARE), newest(window, archive, _ABOUT)
+    job, moved = window.jobs.newest(str(archive), _COMPARE), window.jobs.newest(str(archive), _ABOUT)
     return window.page(
         "compare.html",
         status=400 if wrong else 200,
@@ -180,7 +180,7 @@ def _comparison(window: Window, asked: Asked, archive: Path) -> list[str]:
         raise UsageError(message("Name the address of the new blog, as in your browser."))
     given: dict[str, Any] = dict(compare_command.make_context("compare", [str(archive), home]).params)
     given["old_urls"] = tuple(pattern.text for pattern in facts_of(window, archive).known)
-    moved, path = newest(window, archive, _ABOUT), _password_file(window, archive)
+    moved, path = window.jobs.newest(str(archive), _ABOUT), _password_file(window, archive)
     if ticked(asked, "signed_in") and path.is_file():
         given |= {"new_home_user": _value(moved, "--new-home-user"), "new_home_token_file": str(path)}
         given["allow_plain_http"] = "yes" if moved is not None and "--allow-plain-http" in moved.words else None

@@ -14,7 +14,7 @@ from exporter.errors import UsageError
 from exporter.message import message, suggested
 from exporter.schedule import schedulers
 from exporter.translation import translated
-from exporter.window.deeds import about_blog, complaints, line, newest, shown, start
+from exporter.window.deeds import about_blog, complaints, line, shown, start
 from exporter.window.pages import Redirect
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def nightly(window: Window, asked: Asked, archive: Path) -> Answer:
         "nightly.html",
         status=400 if wrong and asked.method == "POST" else 200,
         **about_blog(asked, archive),
-        **shown(window, newest(window, archive, _ABOUT)),
+        **shown(window, window.jobs.newest(str(archive), _ABOUT)),
         known=known,
         possible=best is not None,
         only_signed_in=known is not None and known.scheduler == "systemd" and schedulers.runs_only_while_signed_in(),

@@ -71,3 +71,24 @@ class Visitor:
         )
         self.page.dispatch_event("body", "drop", {"dataTransfer": dropped})
         self.button(BEGIN).wait_for(timeout=PATIENCE_MS)
+
+    def exports_for_hatena(self) -> tuple[list[int], Path]:
+        """Go from an archive's page to a file for Hatena Blog; return the numbers of the trial's entries, and the file.
+
+        The first kind of entries and of comments that the page asks about is called public.
+        """
+        for place in ("/export", "/export/hatena"):
+            self.click(self.page.locator(f'main a[href$="{place}"]'))
+        for name in ("public", "visible"):
+            asked = self.page.locator(f'input[name="{name}"]')
+            if asked.count():
+                self.click(asked.first)
+        self.click(self.page.locator("form.ask button.main"))
+        write = self.page.locator("form.do button.main")
+        write.wait_for(timeout=PATIENCE_MS)
+        cells = self.page.locator(".sums tbody tr").first.locator("td")
+        numbers = [int(each.replace(",", "")) for each in cells.all_inner_texts()]
+        self.click(write)
+        self.page.locator("ol.steps").wait_for(timeout=PATIENCE_MS)
+        (file,) = (self.window.home / "blogs").glob("*-hatena/*.txt")
+        return numbers, file
