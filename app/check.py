@@ -20,7 +20,7 @@ WAIT_SECONDS = 600
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Return the variables of a person without settings, who has no Python."""
+    """Return the environment: an empty home, no settings and no Python."""
     kept = {name: value for name, value in os.environ.items() if name in {"SYSTEMROOT", "TEMP", "TMP"}}
     return {**kept, "HOME": str(folder), "USERPROFILE": str(folder), "LC_ALL": "C", "BLOG_EXPORTER_LANG": "en"}
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 
 def is_double_clicked(environ: Mapping[str, str]) -> bool:
-    """Return whether a person started the program without a terminal, where a browser can show the window.
+    """Return whether a person started the program without a terminal, and a browser can show the window.
 
     Only the built program has a file that people double-click. An installed ``blog-exporter`` is a command: scripts,
     cron and systemd call it without a terminal, and without a command they must get the help and its exit code, not a
@@ -19,7 +19,7 @@ def is_double_clicked(environ: Mapping[str, str]) -> bool:
     if sys.platform == "win32":
         import ctypes
 
-        # A double-click gives it a console of its own, which the shell in a terminal shares:
+        # After a double-click, no other process shares its console; in a terminal, the shell does:
         # https://learn.microsoft.com/windows/console/getconsoleprocesslist
         return ctypes.windll.kernel32.GetConsoleProcessList((ctypes.c_uint32 * 2)(), 2) < 2
     if any(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):

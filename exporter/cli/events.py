@@ -1,4 +1,4 @@
-"""What a command says and how far it is, as JSON lines on standard error, for programs that show it.
+"""Messages and progress of a command as JSON lines on standard error, for programs that show them.
 
 The variable ``BLOG_EXPORTER_PROGRESS=json`` asks for it. docs/json.md lists the events.
 """
@@ -21,7 +21,7 @@ def wanted() -> bool:
 
 
 def tell(event: str, **facts: Any) -> None:
-    """Print an event in UTF-8, whatever the locale; ``facts`` are its members."""
+    """Print an event in UTF-8, in every locale; ``facts`` are its members."""
     click.echo(line(event, **facts), err=True, nl=False)
 
 

@@ -107,6 +107,10 @@ class WindowServer:
                 self.ended.set()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        # Before anything that can fail: the page of a failure holds the secret in its links.
+        refusal = self._refusal(request)
+        if refusal is not None:
+            return with_headers(refusal, _HEADERS)
         try:
             response = await self._response(request)
         except BlogExporterError as error:
@@ -117,18 +121,21 @@ class WindowServer:
             response = self._page_of(self.window.failed(message("This page failed: {reason}", reason=reason), 500))
         return response if response.prepared else with_headers(response, _HEADERS)
 
-    async def _response(self, request: web.BaseRequest) -> web.StreamResponse:
+    def _refusal(self, request: web.BaseRequest) -> web.Response | None:
+        """Return the answer to a request of another site, of another name of this machine, or without the secret."""
         host = request.headers.get(hdrs.HOST, "")
-        own_origin = f"http://{host}"
         # Chromium names no site with a WebSocket, only the origin of the page.
-        if request.headers.get(hdrs.ORIGIN, own_origin) != own_origin or is_from_elsewhere(request):
+        of_others = request.headers.get(hdrs.ORIGIN, f"http://{host}") != f"http://{host}" or is_from_elsewhere(request)
+        if of_others or not is_own_name(host, self.place.host):
             return text_answer(403, WRONG_HOST)
-        if not is_own_name(host, self.place.host):
-            return text_answer(403, WRONG_HOST)
-        path = below_token(request.path, self.place.token)
-        if path is None:
-            return text_answer(404, message("Not found."))
+        return text_answer(404, message("Not found.")) if self._path(request) is None else None
+
+    def _path(self, request: web.BaseRequest) -> str | None:
+        return below_token(request.path, self.place.token)
+
+    async def _response(self, request: web.BaseRequest) -> web.StreamResponse:
         self._used = time.monotonic()
+        path = self._path(request) or ""
         parts = tuple(part for part in path.split("/") if part)
         if request.method in ("GET", "HEAD"):
             return await self._shown(request, parts)

@@ -1,4 +1,4 @@
-"""Files that a person drops on the window: they are written to a folder of their own, piece by piece, and never run."""
+"""Files that a person drops on the window: each is written piece by piece to a new folder, and never run."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Read = TypeVar("Read")
 
 FILE_FIELD: Final = "file"
 MAX_FIELDS: Final = 2000
-"""Fields of one form, texts and files together."""
+"""The most fields that a form may have, texts and files together."""
 _PIECE_BYTES: Final = 1 << 16
 _MAX_NAME_BYTES: Final = 150
 _KEPT_FREE_BYTES: Final = 1 << 30
 """An upload never takes the last gigabyte of a disk."""
-_KEPT: Final = timedelta(days=1)
+_MAX_AGE: Final = timedelta(days=1)
 _PLACE: Final = re.compile(r"[0-9a-f]{16}")
 _UNSAFE: Final = re.compile(r'[/\\:*?"<>|]+')
 _DEVICES: Final = re.compile(r"(?i)(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])\s*(\.|$)")
@@ -113,8 +113,8 @@ async def _saved(part: BodyPartReader, place: Path) -> Path:
         file = atomic.open_private(path, buffering=0)
     with file:
         while not part.at_eof():
-            piece = await in_time(part.read_chunk(_PIECE_BYTES))
-            await asyncio.to_thread(_write, file, piece, path)
+            # Not in a thread: when the browser ends the request, it could still write after the file is closed.
+            _write(file, await in_time(part.read_chunk(_PIECE_BYTES)), path)
     return path
 
 
@@ -160,7 +160,7 @@ def remove_old(folder: Path, jobs: Iterable[Job], now: datetime) -> None:
             running |= names
         elif state is not None and state.exit_code == 0 and job.words[0] == "backup":
             backed_up |= names
-    oldest = (now - _KEPT).timestamp()
+    oldest = (now - _MAX_AGE).timestamp()
     for place in folder.iterdir():
         ours = _PLACE.fullmatch(place.name) is not None and place.name not in running
         if ours and (place.name in backed_up or place.lstat().st_mtime < oldest):
