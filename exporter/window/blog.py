@@ -43,7 +43,7 @@ def blog(window: Window, asked: Asked) -> Answer:
 
 
 def overview(window: Window, asked: Asked, path: Path) -> Answer:
-    """Return the page of an archive: its state, its runs, and everything that can be done with it."""
+    """Return an archive's page: its state, its runs, and links to all further pages."""
     return window.page(
         "blog.html",
         blog=archives.described(path),
@@ -81,7 +81,7 @@ def _newest_job(window: Window, path: Path) -> dict[str, Any]:
 
 
 def _state_of(window: Window, path: Path) -> dict[str, Any]:
-    """Return what is saved and missing, the last runs, and whether the blog is read from files."""
+    """Return the saved and missing records, the last runs, and whether the blog comes from export files."""
     facts: dict[str, Any] = {"summary": "", "missing": [], "runs": [], "from_file": False, "readable": False}
     with suppress(BlogExporterError, OSError):
         archive = Archive.open(path)
@@ -103,7 +103,7 @@ def _state_of(window: Window, path: Path) -> dict[str, Any]:
 
 
 def _lines(document: Mapping[str, Any], path: Path) -> Iterator[str]:
-    """Yield the sentences about what is saved and what is missing; commands in them name the archive."""
+    """Yield the sentences about saved and missing records; commands in them name the archive."""
     for line in completeness_lines(path, document["completeness"], document["problems"]):
         yield translated(line).strip().removeprefix("- ")
 

@@ -1,4 +1,4 @@
-"""From an address or a file to the first backup: the check of the blog, what it found, and the form that starts."""
+"""From an address or a file to the first backup: the check, its result, and the form that starts."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _has_service(settings: Settings) -> bool:
 
 
 def found(window: Window, asked: Asked) -> Answer:
-    """Return what a check found, and the form that begins the first backup: ``found/JOB``."""
+    """Return the result of a check, and the form that begins the first backup: ``found/JOB``."""
     job = job_in(window, asked, LOOK)
     if job is None:
         return window.failed(message("There is no such page."), 404)
@@ -229,7 +229,7 @@ def begin(window: Window, asked: Asked) -> Answer:
 
 
 def _way_words(window: Window, asked: Asked, answer: dict[str, Any]) -> list[str]:
-    """Return the options that choose another way than ``init`` would take by itself."""
+    """Return the options that choose another way than the one ``init`` prefers."""
     ways = [each for each in answer.get("ways", []) if isinstance(each, dict)]
     if not ways or "files" in answer:
         return []

@@ -1,4 +1,4 @@
-"""The page of a job: how far it is, what it says, how it ended, and the buttons to pause and resume it."""
+"""A job's page: its progress, its sentences, its end, and the buttons to pause and resume it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def job(window: Window, asked: Asked) -> Answer:
 
 
 def heading_of(job: Job) -> str:
-    """Return what a job does, in a few words."""
+    """Return a heading for a job."""
     names = (job.about.partition(" ")[0], *job.words[:1])
     return next((each[name] for name in names for each in (_HEADINGS, COMMANDS) if name in each), job.about)
 

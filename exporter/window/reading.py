@@ -1,4 +1,4 @@
-"""Reading archives from the window: for each one, the server of ``serve`` on a port of its own, with its own secret."""
+"""Reading archives from the window: each one has a server as `serve` starts it, with a separate port and secret."""
 
 from __future__ import annotations
 
