@@ -49,7 +49,7 @@ def nightly(window: Window, asked: Asked, archive: Path) -> Answer:
         only_signed_in=known is not None and known.scheduler == "systemd" and schedulers.runs_only_while_signed_in(),
         trouble=translated(trouble or "", window.language),
         runs=[_run(window, each) for each in islice(Archive.open(archive).newest_backups(), _RUNS_SHOWN)],
-        printed=suggested("schedule", "--help"),
+        printed=suggested("schedule", "print", archive),
         time=asked.text("time"),
         wrong=wrong,
     )

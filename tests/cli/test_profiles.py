@@ -36,9 +36,10 @@ def test_a_built_in_profile_has_settings_with_sources(profile: object) -> None:
 
 def test_every_fact_is_shown_with_its_standing_and_source(program: Program) -> None:
     shown = program("profiles").out
+    labels = {"blog_hosts": "hosts of its blogs", "developer_page": "page for developers"}
     assert "ninja: Ninja Blog (忍者ブログ)" in shown
     for name, fact in PROFILES["ninja"].facts.items():
-        assert f"{'hosts of its blogs' if name == 'blog_hosts' else name} = {fact.value}\n" in shown
+        assert f"{labels.get(name, name)} = {fact.value}\n" in shown
     assert "documented: the service's public page for developers" in shown
     assert "observed: pages and uploads of public blogs" in shown
     assert "our choice: no limit is documented" in shown
