@@ -15,7 +15,7 @@ from functools import partial
 
 from exporter.archive.archive import Archive
 from exporter.archive.forgotten import read_notes, renamed_hashes
-from exporter.archive.layout import CAPTURE, MANIFEST, SUMS, asset_digest, capture_sha256, manifest_sha256
+from exporter.archive.layout import CAPTURE, MANIFEST, SUMS, asset_digest
 from exporter.archive.manifest import read_sums
 from exporter.archive.prune import named_assets
 from exporter.archive.safe_files import MAX_DOCUMENT_BYTES
@@ -24,7 +24,6 @@ from exporter.copies.contents import (
     INFO,
     RUNS,
     SecondCopy,
-    became,
     capture_part,
     part_name,
     place_in_capture,
@@ -99,22 +98,19 @@ class _Stale:
         """Yield the folders of versions that differ, the newest first."""
         finished = self._copy.numbers()
         for number in sorted({*finished, *self._copy.unfinished()}, reverse=True):
-            if number in finished:
-                before, after = self._copy.manifest(number)[0], manifest_sha256(self._layout, number)
-            else:
-                before, after = self._begun(part_name(number, MANIFEST)), manifest_sha256(self._layout, number)
-            if after is not None and became(self._renamed, before, after):
+            name = part_name(number, MANIFEST)
+            before = self._copy.manifest(number)[0] if number in finished else self._begun(name)
+            if before in self._renamed:
                 yield part_name(number, "")
 
     def _captures(self) -> Iterator[str]:
         """Yield the folders of captures that differ, the newest first."""
         found = {place_in_capture(name)[0] for name in self._copy.objects}
         for number in sorted((each for each in found if each is not None), reverse=True):
-            after = capture_sha256(self._layout, number)
             name = capture_part(number, CAPTURE)
             before = hashlib.sha256(self._copy.document_or_nothing(name)).hexdigest()
             before = before if name in self._copy.objects else self._begun(name)
-            if after is not None and became(self._renamed, before, after):
+            if before in self._renamed:
                 yield capture_part(number, "")
 
     def _begun(self, name: str) -> str:

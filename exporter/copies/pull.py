@@ -45,7 +45,6 @@ from exporter.copies.contents import (
     Related,
     Relation,
     SecondCopy,
-    became,
     extends,
     following,
     part_name,
@@ -138,7 +137,9 @@ class Pull:
             self._require_same_archive()
             related = relate(self.copy, history)
             if self._forgets(history):
-                related, prune = Related(Relation.PRUNED, related.common), True
+                # If the copy was pruned since, the folder is as well, and that needs the option.
+                prune = prune or not any(self.copy.manifest(each)[1].pruned for each in self.copy.numbers())
+                related = Related(Relation.PRUNED, related.common)
         require_related(related, self.store.place, self.layout.root, prune=prune)
         plan = SyncResult(relation=related.relation)
         if related.relation is Relation.PRUNED:
@@ -172,11 +173,8 @@ class Pull:
     def _forgets(self, history: LocalHistory) -> bool:
         """Return whether records were forgotten in the copy that the folder still has."""
         numbers = history.numbers()
-        if not numbers or numbers[-1] not in self.copy.numbers():
-            return False
-        self._forgetting = became(
-            self.copy.renamed(), history.manifest(numbers[-1])[0], self.copy.manifest(numbers[-1])[0]
-        )
+        if numbers and numbers[-1] <= max(self.copy.numbers(), default=0):
+            self._forgetting = history.manifest(numbers[-1])[0] in self.copy.renamed()
         return self._forgetting
 
     def _clear_derived(self) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from exporter.archive.archive import Archive
 from exporter.archive.layout import Layout
+from exporter.archive.prune import KeptVersion, PrunePlan
 from exporter.copies.folder import FolderStore
 from exporter.copies.forgetting import remove_forgotten
 from exporter.copies.s3 import S3Store
@@ -20,7 +21,7 @@ from exporter.library.forget import ForgettingRequest, forget
 from exporter.settings import resolve
 from tests.cli.conftest import Program
 from tests.copies.s3_servers import moto
-from tests.copies.support import damages, files_in, findings, pulled, pushed
+from tests.copies.support import damages, files_in, findings, pruned, pulled, pushed
 from tests.copies.test_encrypted import owner
 from tests.library.test_forget import DIGESTS, NAME, TEXT, URL, made, places_with
 
@@ -82,6 +83,24 @@ def test_a_store_follows_and_keeps_what_is_the_same(root: Path, tmp_path: Path) 
     assert findings(store) == []
     assert sent(store_root) != before
     assert remove_forgotten(Archive.open(root), store) == []
+
+
+def test_copies_follow_a_removal_and_a_prune_after_it(root: Path, tmp_path: Path) -> None:
+    folder, place = tmp_path / "copy", tmp_path / "store"
+    pulled(FolderStore(root), folder)
+    pushed(root, FolderStore(place))
+    forgotten(root)
+    archive = Archive.open(root)
+    archive.prune(PrunePlan((KeptVersion(4, ("last",), (1, 2, 3)),)))
+    with pytest.raises(HistoriesDiffer, match="--prune"):
+        pulled(FolderStore(root), folder)
+    pulled(FolderStore(root), folder, prune=True)
+    assert sent(folder) == sent(root)
+    remove_forgotten(archive, FolderStore(place))
+    assert places_with([place], *GONE) == []
+    pruned(root, FolderStore(place))
+    assert sent(place) == sent(root)
+    assert findings(FolderStore(place)) == []
 
 
 class Killed(Exception):
