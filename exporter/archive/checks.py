@@ -187,7 +187,10 @@ class FindingCode(StrEnum):
     EVIDENCE_MISSING = "evidence-missing", _SEALED
     EVIDENCE_CONTRADICTED = (
         "evidence-contradicted",
-        message("restore the archive from another copy; if you pruned it yourself, confirm that with seal --rewritten"),
+        message(
+            "restore the archive from another copy; if you pruned it yourself, or let it forget records, confirm that "
+            "with seal --rewritten"
+        ),
     )
     EVIDENCE_UNTRUSTED = (
         "evidence-untrusted",

@@ -73,8 +73,8 @@ def evidence_lines(found: Evidence, *, every: bool) -> Iterator[Message]:
     replaced = [each for each in found.seals if each.replaced]
     if replaced:
         yield message_n(
-            "{n:,} older seal proves nothing about the present versions: seal {by} confirms that they were pruned.",
-            "{n:,} older seals prove nothing about the present versions: seal {by} confirms that they were pruned.",
+            "{n:,} older seal proves nothing about the present versions: seal {by} confirms that you rewrote them.",
+            "{n:,} older seals prove nothing about the present versions: seal {by} confirms that you rewrote them.",
             len(replaced),
             by=replaced[-1].replaced,
         )

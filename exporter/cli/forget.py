@@ -78,6 +78,11 @@ def forget_command(
         note = forget(archive, settings, request, found, sign)
         if note is not None:
             _say(out, note, [suggested("sync", archive.path, place) for place, _ in found.copies])
+            if archive.layout.evidence.kind() == "a folder":
+                out.warn(
+                    "Seals do not fit versions that are rewritten after them. Confirm it with your key: {command}",
+                    command=suggested("seal", archive.path, "--rewritten"),
+                )
             if capture_numbers(archive.layout):
                 out.say(message("Delete them at the service too, or the next capture of its pages records them again."))
     out.document({"archive": str(archive.path.absolute()), "dry_run": dry_run, **_document(found)})

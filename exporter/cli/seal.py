@@ -45,7 +45,11 @@ Examples:
     ),
 )
 @archive_argument
-@click.option("--rewritten", is_flag=True, help=message("Confirm that you pruned the archive after its newest seal."))
+@click.option(
+    "--rewritten",
+    is_flag=True,
+    help=message("Confirm that you pruned the archive, or let it forget records, after its newest seal."),
+)
 @with_archive("seal_key", "tsa", "tsa_root", "wait_lock")
 def seal_command(*, out: Output, archive: Archive, settings: Settings, rewritten: bool) -> int:
     """Run ``seal``."""

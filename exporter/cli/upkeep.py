@@ -86,7 +86,7 @@ def prune_command(*, out: Output, archive: Archive, settings: Settings, dry_run:
         say(message("Also removed {assets} ({size}).", assets=unused, size=size))
     if plan.dropped and archive.layout.evidence.kind() == "a folder":
         out.warn(
-            "Seals do not fit versions that are pruned after them. Confirm a prune with your key: {command}",
+            "Seals do not fit versions that are rewritten after them. Confirm it with your key: {command}",
             command=suggested("seal", archive.path, "--rewritten"),
         )
     return 0

@@ -114,7 +114,7 @@ def _seal(archive: Archive, settings: Settings, clock: Clock, *, rewritten: bool
     if before is not None and differs and not rewritten:
         raise ArchiveDamaged(
             "{archive} contradicts its seal {number}: its history was changed after it. Nothing was sealed. If you "
-            "pruned it yourself, confirm that: {command}",
+            "pruned it yourself, or let it forget records, confirm that: {command}",
             archive=archive.path,
             number=before.number,
             command=suggested("seal", archive.path, "--rewritten"),
