@@ -150,7 +150,7 @@ def test_a_prune_contradicts_earlier_seals_until_its_owner_confirms_it(
     assert program("seal", built.root, "--seal-key", key).code == 0
     pruned = program("prune", built.root, "--keep-last", "1")
     assert pruned.code == 0
-    assert "warning: Seals do not fit versions that are pruned after them." in pruned.err
+    assert "warning: Seals do not fit versions that are rewritten after them." in pruned.err
     found = program("verify", built.root, "--evidence")
     assert found.code == 13
     assert "the manifest of version 3 is not the sealed one" in found.out
