@@ -281,7 +281,7 @@ def _place(source: InnerPath, digest: str, target: Path, *, copy: bool) -> bool:
         target.unlink(missing_ok=True)
         linked = False
         if not copy:
-            with suppress(OSError, NotImplementedError):
+            with suppress(OSError, NotImplementedError):  # without hard links the file is copied below
                 source.add_name(inner(target))
                 linked = True
         found = file_sha256(target) if linked else _copied(source, target)

@@ -47,8 +47,8 @@ TO_THE_END = """async () => {
   await drawn();
   return window.shifts;
 }"""
-SMALLEST_SHIFT = 0.005
-"""Less is 0.00: a busy browser may draw a line before all of its text has been read from the file."""
+ATTEMPTS = 3
+"""A busy browser may draw a line before it has read all of the file. A page that itself moves does so every time."""
 DRAWN = "window.drawn"
 LATE = "document.querySelector('.tool[data-do=theme]:not([hidden])')"
 """True once the script of all pages has run."""
@@ -65,12 +65,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_nothing_moves_though_the_scripts_come_after_the_page(folder: Path, chromium: Browser, width: int) -> None:
     found = {}
     for place in [*kinds(folder), *MORE, "history/entry-2-v1.html?v=2"]:
-        context = chromium.new_context(viewport={"width": width, "height": 812}, locale="ja-JP")
-        page = context.new_page()
-        found[place] = _movements(page, folder, place)
-        context.close()
-    shifts = {place: sum(float(each.partition(":")[0]) for each in moved) for place, moved in found.items()}
-    assert {place: found[place] for place, shift in shifts.items() if shift >= SMALLEST_SHIFT} == {}
+        for _ in range(ATTEMPTS):
+            context = chromium.new_context(viewport={"width": width, "height": 812}, locale="ja-JP")
+            found[place] = _movements(context.new_page(), folder, place)
+            context.close()
+            if not found[place]:
+                break
+    assert {place: moved for place, moved in found.items() if moved} == {}
 
 
 def _movements(page: Page, folder: Path, place: str) -> list[str]:

@@ -149,7 +149,7 @@ def ready(page: Page, playing: Player) -> Any:
     """Open the player, and return what it knows of the archive once it has read it."""
     for _ in range(4):  # on a busy machine its worker may miss the first message of its page, and then waits for ever
         page.goto(playing.opened())
-        for _ in range(400):
+        for _ in range(300):
             with suppress(Error):  # the player replaces its frame once its worker runs
                 frame = player_frame(page, "/replay/?source")
                 found = frame.evaluate(f"fetch('/replay/w/api/c/{COLLECTION}?all=1').then(answer => answer.json())")
