@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator
@@ -20,6 +22,8 @@ from tests.support.runs import ROOT, findings, folded, held, lines_of_runs, serv
 pytestmark = pytest.mark.importers
 
 SPOOL = Path("/etc/cron.d")
+PID_FILE = Path("/run/crond.pid")
+FIRST_READING_SECONDS = 2
 PATIENCE_SECONDS = 90
 """cron starts jobs once a minute; the rest is for the backup on a busy machine."""
 WITNESS = """#!/bin/sh
@@ -39,16 +43,33 @@ def line_of_the_readme() -> str:
 
 @pytest.fixture
 def cron() -> Iterator[None]:
-    """Run cron for the test, unless the machine already runs it."""
+    """Run cron for the test, unless the machine already runs it: one cron at a time, and only after its first reading.
+
+    A second cron ends at once while another runs. And cron compares the times of its tables in whole seconds: what a
+    test installs within the second of that reading would never be seen.
+    """
     program = shutil.which("cron", path=f"{os.environ['PATH']}:/usr/sbin")
     assert program is not None, "cron is not installed; .ci/install gets it"
     assert os.geteuid() == 0, "cron reads /etc/cron.d, which root alone may write: run this test as root"
-    process = subprocess.Popen([program, "-f"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with Path(tempfile.gettempdir(), "blog-exporter-tests-cron.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = subprocess.Popen([program, "-f"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            while process.poll() is None and _running_cron() != process.pid:
+                time.sleep(0.05)
+            time.sleep(FIRST_READING_SECONDS)
+            yield
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _running_cron() -> int:
+    """Read the process number that cron writes down before it reads its tables; -1 before that."""
     try:
-        yield
-    finally:
-        process.terminate()
-        process.wait()
+        return int(PID_FILE.read_text())
+    except (FileNotFoundError, ValueError):
+        return -1
 
 
 @pytest.mark.usefixtures("cron")
