@@ -6,12 +6,13 @@ DEMO := $(VENV)/.runnable
 IMPORTERS := .venv-importers
 PACKAGING := .venv-packages
 PEERS := .venv-peers
+APP := .venv-app
 SBOM ?= dist/sbom.json
 SBOM_OF ?= dist/installed/bin/python
 AUDITORS := tests/site/browser/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test hostile browsers importers packages sbom lint format generated messages cli-docs schemas targets docs sample first-hour screens picture screenshots peers bench bench-check torture clean
+.PHONY: help demo test hostile browsers importers packages app sbom lint format generated messages cli-docs schemas targets docs sample first-hour screens picture screenshots peers bench bench-check torture clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -40,7 +41,7 @@ hostile: $(SETUP) ## run the attack tests: hostile archives and bodies, options,
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -m "hostile and not slow" tests
 
 browsers: $(SETUP) $(AUDITORS)/.installed ## run the tests with real browsers, which .ci/install installs
-	$(BIN)/python -m pytest -n 2 -m "browser and not slow" tests/site tests/login tests/docs
+	$(BIN)/python -m pytest -n 2 -m "browser and not slow" tests/site tests/login tests/docs tests/window
 
 $(AUDITORS)/.installed: $(addprefix tests/site/browser/,package.json package-lock.json install_replay.sh)
 	npm ci --prefix $(dir $<) --ignore-scripts --no-audit --no-fund
@@ -54,12 +55,20 @@ $(IMPORTERS)/.installed: $(addprefix tests/importers/,install.sh requirements.tx
 	PYTHON=$(PYTHON) tests/importers/install.sh $(abspath $(IMPORTERS))
 	@touch $@
 
-packages: $(SETUP) $(PACKAGING)/.installed ## build wheel and sdist, and test them with pip, pipx and uv
+packages: $(SETUP) $(PACKAGING)/.installed app ## build wheel, sdist and the folder with Python, and test them
 	$(BIN)/python -m pytest -m packages tests/packaging
 
 $(PACKAGING)/.installed: tests/packaging/requirements.txt
 	$(PYTHON) -m venv $(PACKAGING) || $(PYTHON) -m virtualenv --quiet $(PACKAGING)
 	$(PACKAGING)/bin/python -m pip install -qq --disable-pip-version-check -r $<
+	@touch $@
+
+app: $(APP)/.installed ## build dist/blog-exporter/, the program to double-click with its own Python
+	$(APP)/bin/python -m PyInstaller --noconfirm --log-level=WARN --workpath $(APP)/work app/blog-exporter.spec
+
+$(APP)/.installed: app/requirements.txt pyproject.toml
+	$(PYTHON) -m venv $(APP) || $(PYTHON) -m virtualenv --quiet $(APP)
+	$(APP)/bin/python -m pip install -qq --disable-pip-version-check -r $< -e '.[age,capture,pages,site]'
 	@touch $@
 
 sbom: $(SETUP) ## write dist/sbom.json, the bill of materials of an installation (CycloneDX)
@@ -131,4 +140,4 @@ torture: $(SETUP) ## run the long fault-injection tests, and a fleet of 2,000 bl
 	$(BIN)/python -m pytest -m slow tests/torture tests/fleet tests/copies -s
 
 clean: ## remove all build products
-	rm -rf $(VENV) $(IMPORTERS) $(PACKAGING) $(PEERS) benchmarks/peers/node_modules $(AUDITORS) demo-archive .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* dist
+	rm -rf $(VENV) $(IMPORTERS) $(PACKAGING) $(PEERS) $(APP) benchmarks/peers/node_modules $(AUDITORS) demo-archive .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* dist

@@ -22,6 +22,7 @@ The tree, with exit codes::
     │   └── HistoriesDiffer          15
     ├── ServiceError                 20
     │   ├── NotAuthorised            12
+    │   │   ├── ClientRefused
     │   │   ├── SignInRevoked
     │   │   └── WrongSignInAnswer
     │   ├── BlogGone
@@ -203,6 +204,10 @@ class NotAuthorised(ServiceError):
     """The service responded with 401 or 403."""
 
     exit_code = 12
+
+
+class ClientRefused(NotAuthorised):
+    """The service does not accept the client ID or its secret."""
 
 
 class SignInRevoked(NotAuthorised):

@@ -172,13 +172,28 @@ def _restored(value: Any, levels: int) -> Any:
     return made
 
 
-def suggested(*words: object) -> str:
+class CommandLine(str):
+    """A command of this program, quoted for a POSIX shell, with :data:`PROGRAM` as its first word.
+
+    Logs, archives and ``--json`` keep that form. For a person, :func:`exporter.translation.translated` replaces that
+    word by those that start the program from the user's shell.
+    """
+
+    __slots__ = ()
+
+    def started_by(self, words: str) -> str:
+        """Return the command with other words, quoted for a shell, in place of :data:`PROGRAM`."""
+        return words + self[len(PROGRAM) :]
+
+
+def suggested(*words: object) -> CommandLine:
     """Return a command line of this program, quoted for a POSIX shell.
 
     Args:
         words: the arguments, text or paths; ``./`` is put before a path that begins with a hyphen.
     """
-    return shlex.join([PROGRAM, *(word if isinstance(word, str) else _path_word(str(word)) for word in words)])
+    quoted = shlex.join(word if isinstance(word, str) else _path_word(str(word)) for word in words)
+    return CommandLine(f"{PROGRAM} {quoted}")
 
 
 def _path_word(path: str) -> str:

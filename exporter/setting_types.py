@@ -99,6 +99,14 @@ def day(text: str) -> date:
         raise ValueError(message("a day such as 2026-12-31 is expected")) from None
 
 
+def host_name(text: str) -> str:
+    """Read the name of a host."""
+    found = text.strip().rstrip(".").lower()
+    if not _HOST.fullmatch(found):
+        raise ValueError(message("the name of a host is expected, such as name.blog.example.jp"))
+    return found
+
+
 def hosts(text: str) -> frozenset[str]:
     """Read host names separated by commas. The list may be empty."""
     found = frozenset(host.strip().rstrip(".").lower() for host in text.split(",") if host.strip())

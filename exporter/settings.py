@@ -28,6 +28,7 @@ from exporter.setting_types import (
     command,
     day,
     duration,
+    host_name,
     hosts,
     one_line,
     parameter_name,
@@ -61,10 +62,10 @@ _KEPT_HERE: Final = (
     "ping_url",
 )
 _NOT_SETTINGS: Final = {"TOKEN", "TOKEN_SECRET", "NEW_HOME_TOKEN", "CLIENT_SECRET", "CONFIG"} | {
-    "EVENT", "EXIT_CODE", "BLOG", "ARCHIVE", "MESSAGE",
+    "EVENT", "EXIT_CODE", "BLOG", "ARCHIVE", "MESSAGE", "PROGRESS",
 }  # fmt: skip
-"""Variables that are not settings: the secrets, the settings file's name, and the variables for an ``on_failure``
-command, which may call this program."""
+"""Variables that are not settings: the secrets, the settings file's name, the variables for an ``on_failure`` command,
+which may call this program, and the way in which progress is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +125,7 @@ class Settings:
     strict_assets: bool = setting(yes_or_no, "no", message("Treat a backup with lost pictures as incomplete."))
     capture: bool = setting(yes_or_no, "no", message("Capture the public pages after each backup."))
     home_url: str | None = unset(some_text, message("Address of the blog's home page, for captures."))
+    renamed_to: str | None = unset(host_name, message("ID of the blog now, if it was renamed after the first backup."))
     user_agent: str | None = unset(user_agent, message("Name for captures, with a way to contact you."))
     operator: str | None = unset(one_line, message("Contact for webmasters, named in requests and captures."))
     capture_max_pages: int = setting(
@@ -131,6 +133,10 @@ class Settings:
     )
     capture_max_size: int | None = unset(size, message("Size of its WARC files at which a capture ends."))
     capture_max_time: timedelta | None = unset(positive_duration, message("Time after which a capture ends."))
+    seal: bool = setting(yes_or_no, "no", message("Seal the archive after each backup."))
+    seal_key: Path | None = unset(Path, message("SSH or minisign key that signs seals."))
+    tsa: str | None = unset(some_text, message("Address of a timestamp authority (RFC 3161)."))
+    tsa_root: Path | None = unset(Path, message("PEM file of root certificates to trust for timestamps."))
     warc: bool = setting(yes_or_no, "no", message("Keep the exchanges with the API as WARC in captures/."))
     markdown: bool = setting(yes_or_no, "yes", message("Keep Markdown in latest/."))
     site: bool = setting(yes_or_no, "yes", message("Keep the offline site in latest/."))
@@ -387,9 +393,10 @@ def resolve(
     if remembered is not None:
         sources.append((Source(Origin.ARCHIVE, str(remembered.path)), remembered.values))
     profile = _profile(sources, file, blog_id)
-    if profile is not None:
-        sources.append((Source(Origin.PROFILE, profile.name), profile.settings))
     named = next((values["service"] for _, values in sources if "service" in values), None)
+    if profile is not None:
+        sources.append((Source(Origin.PROFILE, profile.name), _facts_for(profile, named)))
+        named = named or profile.settings.get("service")
     name = named or service or (profile.service if profile is not None else "")
     kind = DECLARATIONS.get(str(name))
     sources.append((Source(Origin.DEFAULT), {"service": name, **kind.defaults} if kind is not None else {}))
@@ -416,6 +423,13 @@ def resolve(
         new_home_token=new and new.strip(),
         sources=origins,
     )
+
+
+def _facts_for(profile: Profile, service: str | None) -> dict[str, str]:
+    """Return a profile's settings. Its limits are meant for its own service, not for another way into the blog."""
+    if service is None or profile.service in {"", service}:
+        return profile.settings
+    return {name: value for name, value in profile.settings.items() if name not in {"rate", "concurrency"}}
 
 
 def _origin_of_token(environment: Mapping[str, str], file: ConfigFile, origins: Mapping[str, Source]) -> Source:

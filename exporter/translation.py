@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from exporter.message import CONTEXT_END, Message, without_context
+from exporter.message import CONTEXT_END, PROGRAM, CommandLine, Message, without_context
 
 if TYPE_CHECKING:
     from gettext import NullTranslations
@@ -21,6 +21,7 @@ Language = Literal["en", "ja"]
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "ja")
 
 _state: dict[str, Language] = {"language": "en"}
+_program: dict[str, Callable[[], str]] = {"words": lambda: PROGRAM}
 
 
 def set_language(language: str) -> None:
@@ -35,6 +36,20 @@ def set_language(language: str) -> None:
     _state["language"] = known[language]
 
 
+def set_program_words(find: Callable[[], str]) -> None:
+    """Set how commands for people begin, for the whole process.
+
+    Args:
+        find: returns the words that start the program from the user's shell, quoted; called for each command shown.
+    """
+    _program["words"] = find
+
+
+def program_words() -> str:
+    """Return the words with which commands for people begin, quoted for a shell."""
+    return _program["words"]()
+
+
 def current_language() -> Language:
     """Return the interface language."""
     return _state["language"]
@@ -43,14 +58,19 @@ def current_language() -> Language:
 def translated(text: str, language: str | None = None) -> str:
     """Return a message in a language, by default the interface language; any other text is returned unchanged.
 
-    Messages among its values are also translated.
+    Messages among its values are also translated, and its commands begin with :func:`program_words`.
     """
     language = language or _state["language"]
-    if language == "en" or not isinstance(text, Message) or not text.template:
+    if isinstance(text, CommandLine):
+        return text.started_by(program_words())
+    if not isinstance(text, Message) or not text.template or (language == "en" and program_words() == PROGRAM):
         return text
-    template = _template(language, text.template, text.plural, text.number)
+    if language == "en":
+        template = without_context(text.template if text.plural is None or text.number == 1 else text.plural)
+    else:
+        template = _template(language, text.template, text.plural, text.number)
     values = {
-        name: translated(value, language) if isinstance(value, Message) else value
+        name: translated(value, language) if isinstance(value, Message | CommandLine) else value
         for name, value in text.values.items()
     }
     return template.format(**values)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if language([], os.environ) != "en":
     os.environ["BLOG_EXPORTER_LANG"] = "en"  # tests compare English messages
+
+# The program prints its commands as the shell finds it; tests compare them with its short name.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")

@@ -319,3 +319,15 @@ def test_zones_by_name_and_by_offset() -> None:
     for wrong in ("Mars/Olympus", "../../etc/passwd", "", "+9", "+99:00", "-24:00"):
         with pytest.raises(ValueError, match="a time zone such as"):
             zone(wrong)
+
+
+def test_the_limits_of_a_profile_are_for_its_own_service_only() -> None:
+    blog_id = "name.blog.shinobi.jp"
+    api = resolve({}, blog_id=blog_id, environ={})
+    assert (api.service, api.rate, api.concurrency) == ("blog-v1", 10.0, 4)
+    pages = resolve({"service": "public-site", "base_url": f"https://{blog_id}/"}, blog_id=blog_id, environ={})
+    assert (pages.service, pages.rate, pages.concurrency) == ("public-site", 2.0, 2)
+    named = resolve({"service": "blog-v1"}, blog_id=blog_id, environ={})
+    assert (named.rate, named.concurrency) == (10.0, 4)
+    chosen = resolve({"service": "public-site", "rate": "1"}, blog_id=blog_id, environ={})
+    assert chosen.rate == 1.0

@@ -136,6 +136,7 @@ _REPAIR = message("run backup, which writes the records again that the service s
 _COPIED = message("run backup or verify --repair; if neither helps, restore this file from another copy of the archive")
 _RUNS = message("no record of the blog is lost; {copied}", copied=_COPIED)
 _CAPTURED = message("restore it from another copy of the archive; a new capture only has the pages as they are now")
+_SEALED = message("restore it from another copy of the archive, or check against a seal that you kept elsewhere")
 _REBUILD = message("run rebuild")
 _BACKUP = message("run backup")
 
@@ -171,6 +172,8 @@ class FindingCode(StrEnum):
     RUNS_DAMAGED = "runs-damaged", _RUNS
     RUNS_REWRITTEN = "runs-rewritten", _RUNS
     DOCUMENT_DAMAGED = "document-damaged", message("run verify --repair")
+    NOTES_DAMAGED = "notes-damaged", message("restore this file from another copy of the archive")
+    FORGETTING = "forgetting", message("run forget on the archive, which finishes it")
     SEAL_DAMAGED = "seal-damaged", message("run backup, which seals the archive again")
     NOT_SEALED = "not-sealed", message("a run was killed before it sealed the archive; the next backup seals it")
     LATEST_DAMAGED = "latest-damaged", _REBUILD
@@ -180,10 +183,23 @@ class FindingCode(StrEnum):
     CAPTURE_DAMAGED = "capture-damaged", _CAPTURED
     RECORD_DAMAGED = "record-damaged", _CAPTURED
     INDEX_WRONG = "index-wrong", _CAPTURED
+    EVIDENCE_DAMAGED = "evidence-damaged", _SEALED
+    EVIDENCE_MISSING = "evidence-missing", _SEALED
+    EVIDENCE_CONTRADICTED = (
+        "evidence-contradicted",
+        message(
+            "restore the archive from another copy; if you pruned it yourself, or let it forget records, confirm that "
+            "with seal --rewritten"
+        ),
+    )
+    EVIDENCE_UNTRUSTED = (
+        "evidence-untrusted",
+        message("name what you trust: --tsa-root FILE for the authority, --signers FILE for keys"),
+    )
     UNFINISHED = "unfinished", message("run sync again")
 
 
-NOTES = frozenset({FindingCode.LATEST_STALE, FindingCode.NOT_SEALED, FindingCode.UNFINISHED})
+NOTES = frozenset({FindingCode.LATEST_STALE, FindingCode.NOT_SEALED, FindingCode.UNFINISHED, FindingCode.FORGETTING})
 """Findings that are worth a mention but are no damage: the files that they name are not complete yet."""
 
 

@@ -37,6 +37,7 @@ from exporter.archive.layout import (
 )
 from exporter.archive.manifest import (
     CAPTURE_SHA256,
+    FORGOTTEN_SHA256,
     MANIFEST_SHA256,
     PREVIOUS,
     SegmentInfo,
@@ -109,6 +110,9 @@ def append_run(layout: Layout, run: Mapping[str, Any]) -> None:
         captured = newest_capture(layout, read_sums(_read_or_nothing(layout.sums)))
         if captured is not None:
             links[CAPTURE_SHA256] = captured[1]
+        forgotten = sha256_or_none(layout.forgotten)
+        if forgotten is not None:
+            links[FORGOTTEN_SHA256] = forgotten
         atomic.append_line(layout.runs, lossless_json.dumps({**run, **links}) + b"\n")
     seal(layout)
 

@@ -120,7 +120,10 @@ class Layout:
 
     Attributes:
         capture_runs: a line for each run of ``capture``.
+        evidence: signed and timestamped statements about the archive.
         checkpoint: the records that an unfinished run has read.
+        forgotten: the notes about records that were removed on purpose.
+        forgetting: the plan of a removal of records that has begun.
         latest_record: the version in ``latest/``, and the hashes of its files.
         latest_rows: the ids, hashes and lengths of the lines of ``latest/``.
         latest_index: the hashes of the views' files.
@@ -145,12 +148,14 @@ class Layout:
     format_document = _Below("root", "FORMAT.md")
     runs = _Below("root", "runs.jsonl")
     sums = _Below("root", SUMS)
+    forgotten = _Below("root", "forgotten.jsonl")
     versions = _Below("root", _VERSIONS)
     replacing = _Below("root", "versions.new")
     replaced = _Below("root", "versions.old")
     assets = _Below("root", "assets")
     captures = _Below("root", _CAPTURES)
     capture_runs = _Below("root", *CAPTURE_RUNS.split("/"))
+    evidence = _Below("root", "evidence")
     latest = _Below("root", "latest")
     work = _Below("root", ".work")
     lock = _Below("work", "lock")
@@ -166,6 +171,7 @@ class Layout:
     documents_copy = _Below("work", "documents.jsonl")
     runs_copy = _Below("work", "runs.jsonl")
     building = _Below("work", "new-versions")
+    forgetting = _Below("work", "forgetting.json")
     notified = _Below("work", "notified.json")
     known_damage = _Below("work", "damaged.json")
     exchanges = _Below("work", "exchanges.sqlite")

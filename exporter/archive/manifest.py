@@ -199,6 +199,8 @@ PREVIOUS: Final = "previous"
 MANIFEST_SHA256: Final = "manifest_sha256"
 CAPTURE_SHA256: Final = "capture_sha256"
 FROM_CAPTURE: Final = "from_capture"
+FORGOTTEN: Final = "forgotten"
+FORGOTTEN_SHA256: Final = "forgotten_sha256"
 _WHOLE: Final = "it"
 """The name of a whole document in messages."""
 TEXT: Final = _check(lambda value: type(value) is str, message("text"))
@@ -262,6 +264,8 @@ _RUN: Final = object_of(
         MANIFEST_SHA256: DIGEST,
         CAPTURE_SHA256: DIGEST,
         FROM_CAPTURE: VERSION,
+        FORGOTTEN: OBJECT,
+        FORGOTTEN_SHA256: DIGEST,
     },
 )
 """A run that failed early has few of the optional members."""
@@ -288,6 +292,24 @@ _CAPTURE: Final = object_of(
     },
     {"left_out": _objects_of(_number()), "removed": _list_of(TEXT)},
 )
+_CHANGED_DIGEST: Final = {"before": DIGEST, "after": DIGEST}
+_FORGOTTEN: Final = object_of(
+    {
+        "at": _TIME,
+        "tool": TEXT,
+        "records": _objects_of(_number()),
+        "files": _number(),
+        "exchanges": _number(),
+        "versions": _list_of(object_of({"version": VERSION, **_CHANGED_DIGEST})),
+        "captures": _list_of(object_of({"capture": VERSION, **_CHANGED_DIGEST})),
+        "runs": _list_of(object_of(_CHANGED_DIGEST)),
+        "salt": DIGEST,
+        "marks": _list_of(DIGEST),
+        "shown": _list_of(object_of({"entry": TEXT, "comments": _number(1)})),
+        PREVIOUS: _or_null(DIGEST),
+    },
+    {"signature": TEXT},
+)
 _CAPTURE_RUN: Final = object_of({"finished_at": _TIME}, {"started_at": _TIME, "capture": VERSION, "complete": _FLAG})
 
 
@@ -299,6 +321,11 @@ def capture_fault(value: Any) -> str | None:
 def capture_run_fault(value: Any) -> str | None:
     """Return why a value is not a line of ``captures/runs.jsonl``, or ``None`` if it is one."""
     return _fault(value, _CAPTURE_RUN)
+
+
+def forgotten_fault(value: Any) -> str | None:
+    """Return why a value is not a line of ``forgotten.jsonl``, or ``None`` if it is one."""
+    return _fault(value, _FORGOTTEN)
 
 
 def _fault(value: Any, check: Check) -> str | None:

@@ -14,25 +14,15 @@ from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.assets import stored_files
-from exporter.archive.checks import ChecksumCache, FindingCode, file_sha256
-from exporter.archive.documents import seal, write_manifest
-from exporter.archive.layout import (
-    MANIFEST,
-    SEGMENTS,
-    clear_replaced,
-    replace_versions,
-    segment_name,
-    version_name,
-)
+from exporter.archive.documents import seal
+from exporter.archive.layout import SEGMENTS, clear_replaced, segment_name
 from exporter.archive.reader import ArchiveReader, apply_version
-from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, HeldFolder, NotPlain
+from exporter.archive.rewriting import VersionRewriting, replacing_versions
 from exporter.archive.segments import LinePosition, checked_line, line_positions
 from exporter.archive.state import State
-from exporter.archive.verify import VersionCheck
-from exporter.errors import ArchiveDamaged, UsageError
+from exporter.errors import UsageError
 from exporter.frozen import frozen
 from exporter.message import message
 from exporter.model.kinds import Kind, sort_key
@@ -42,7 +32,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from exporter.archive.layout import Layout
-    from exporter.archive.safe_files import InnerPath
 
 ALL = -1
 """A rule with this number keeps every day (week, …)."""
@@ -181,69 +170,35 @@ def prune(layout: Layout, plan: PrunePlan) -> PruneResult:
                 "The versions of {root} changed after the prune was planned. Run prune again.", root=layout.root
             )
         if plan.dropped:
-            try:
-                _Rewriting(reader).build(plan)
-                seal(layout, versions=False)
-                replace_versions(layout)
-            except BaseException:
-                clear_replaced(layout)
-                with contextlib.suppress(OSError):
-                    seal(layout)
-                raise
+            with replacing_versions(layout):
+                _Folding(reader).build(plan)
         seal(layout)
         count, size = _remove_unreferenced(layout)
     return PruneResult(len(plan.dropped), count, size)
 
 
-class _Rewriting:
+class _Folding(VersionRewriting):
     """Builds the new set of versions under ``.work/``."""
 
     def __init__(self, reader: ArchiveReader) -> None:
-        self._reader = reader
-        self._layout = reader.layout
-        if reader.layout.info.kind() is None:
-            raise ArchiveDamaged("{info} is missing; nothing was pruned. Run verify --repair.", info=reader.layout.info)
-        self._info_sha256 = file_sha256(reader.layout.info)
+        super().__init__(reader, message("Nothing was pruned."))
         self._state = State(reader.info.blog_id)
-        self._cache = ChecksumCache(reader.layout, quick=False)
-        self._chain: tuple[int, str | None] | None = None
-        self._parent: dict[str, Any] | None = None
 
     def build(self, plan: PrunePlan) -> None:
         """Write every version that is kept."""
-        atomic.make_folder(self._layout.work)
-        place = self._layout.building
-        atomic.make_folder(place)
         for kept in plan.kept:
-            folder = place / version_name(kept.version)
-            atomic.make_folder(folder)
-            documents = [self._checked(version) for version in (*kept.folds, kept.version)]
+            folder = self.new_folder(kept.version)
+            documents = [self.checked(version) for version in (*kept.folds, kept.version)]
             document = documents[-1]
             if kept.folds:
                 document["files"], document["counts"] = self._fold(kept, folder, document)
                 document["pruned"] = _pruned(kept, documents)
             else:
                 for name in SEGMENTS:
-                    _link(self._layout.version(kept.version) / name, folder / name)
-            document["parent"] = self._parent
-            digest = write_manifest(folder, document, self._info_sha256)
-            self._parent = {"version": kept.version, "sha256": digest}
+                    self.link(kept.version, name)
+            self.finish(document)
             for version in (*kept.folds, kept.version):
-                apply_version(self._state, self._layout, version)
-
-    def _checked(self, version: int) -> dict[str, Any]:
-        """Return a version's manifest after checking the whole version and its place in the chain."""
-        with HeldFolder(self._layout.version(version)) as folder:
-            check = VersionCheck(folder, version, self._info_sha256, self._cache, lines=False)
-            findings = [each for each in check.files(self._chain) if each.code is not FindingCode.STRANGE_FILE]
-            if findings:
-                raise ArchiveDamaged(
-                    "{path} is damaged: {detail}. Nothing was pruned. Run verify.",
-                    path=self._layout.root / findings[0].path,
-                    detail=findings[0].detail,
-                )
-            self._chain = (version, check.digest)
-            return dict(lossless_json.loads(folder.read_bytes(MANIFEST, MAX_DOCUMENT_BYTES)))
+                apply_version(self._state, self.layout, version)
 
     def _fold(self, kept: KeptVersion, folder: Path, document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Write the folded segments; return ``files`` and ``counts`` for the manifest."""
@@ -252,7 +207,7 @@ class _Rewriting:
         for kind in Kind:
             last: dict[str, LinePosition] = {}
             for version in (*kept.folds, kept.version):
-                last.update(line_positions(self._layout.segment(version, kind)))
+                last.update(line_positions(self.layout.segment(version, kind)))
             found = {"new": 0, "changed": 0, "gone": 0}
             lines = 0
             name = segment_name(kind)
@@ -292,21 +247,17 @@ def _pruned(kept: KeptVersion, documents: list[dict[str, Any]]) -> dict[str, Any
     }
 
 
-def _link(source: InnerPath, target: InnerPath) -> None:
-    """Give an unchanged file a second name, or copy it if the file system has no links."""
-    try:
-        source.add_name(target)
-    except NotPlain:
-        raise
-    except OSError:
-        with atomic.hashing(target) as file, source.open("rb") as content:
-            while block := content.read(1 << 20):
-                file.write(block)
-            file.close()
-
-
 def _remove_unreferenced(layout: Layout) -> tuple[int, int]:
     """Remove the files of ``assets/`` that no version and no unfinished run names; return their number and bytes."""
+    named = named_assets(layout)
+    unnamed = [stored for digest, stored in stored_files(layout.assets) if digest.encode("ascii") not in named]
+    for stored in unnamed:
+        (layout.root / stored.path).unlink()
+    return len(unnamed), sum(stored.size for stored in unnamed)
+
+
+def named_assets(layout: Layout) -> set[bytes]:
+    """Return everything in the records of assets that looks like a hash, of all versions and of unfinished runs."""
     checkpoints = []
     with contextlib.suppress(FileNotFoundError):
         checkpoints = [layout.work / name for name in layout.work.names() if name.startswith("checkpoint")]
@@ -314,7 +265,4 @@ def _remove_unreferenced(layout: Layout) -> tuple[int, int]:
     for folder in (*layout.versions.iterdir(), *checkpoints):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             named.update(_HASH.findall((folder / segment_name(Kind.ASSETS)).read_bytes()))
-    unnamed = [stored for digest, stored in stored_files(layout.assets) if digest.encode("ascii") not in named]
-    for stored in unnamed:
-        (layout.root / stored.path).unlink()
-    return len(unnamed), sum(stored.size for stored in unnamed)
+    return named

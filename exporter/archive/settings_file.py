@@ -36,7 +36,18 @@ from exporter.frozen import frozen
 from exporter.message import message, said, system_reason
 from exporter.service.registry import SERVICE_OPTIONS
 from exporter.setting_types import setting_text
-from exporter.settings import BlogTable, Remembered, Settings, check_setting, config_folder, read_config, resolve
+from exporter.settings import (
+    SETTINGS,
+    BlogTable,
+    Origin,
+    Remembered,
+    Settings,
+    check_setting,
+    config_folder,
+    option_name,
+    read_config,
+    resolve,
+)
 
 _LOCK_SECONDS: Final = 30.0
 
@@ -99,7 +110,36 @@ def note_archive(root: Path, label: str | None = None) -> None:
     A failure to write is ignored: the backup itself is done, and the next one tries again.
     """
     with suppress(BlogExporterError):
-        _KNOWN.write(place_of(root), {"label": label})
+        _KNOWN.write(place_of(root), {"label": label, "identity": identity_of(root)})
+
+
+@frozen
+class NotedArchive:
+    """An archive that this user's backups wrote.
+
+    Attributes:
+        place: its absolute path at that time, with links resolved.
+        identity: what :func:`identity_of` returned there; empty if unknown.
+    """
+
+    place: Path
+    identity: str
+
+
+def noted_archives() -> list[NotedArchive]:
+    """Return the archives that this user's backups wrote, in the order of their places.
+
+    Raises:
+        UsageError: the notes cannot be read.
+    """
+    found = {
+        place: str(note.get("identity") or "") if isinstance(note, dict) else ""
+        for place, note in _KNOWN.read().items()
+    }
+    for place, note in _CONFIRMATIONS.read().items():
+        if place in found and not found[place]:
+            found[place] = str(note).partition(" ")[2]
+    return [NotedArchive(Path(place), identity) for place, identity in sorted(found.items())]
 
 
 def known_archives() -> list[Path]:
@@ -166,21 +206,25 @@ HARMLESS: Final = frozenset(
     {
         "assets", "capture", "capture_max_pages", "capture_max_size", "capture_max_time", "closing", "concurrency",
         "connect_timeout", "give_up_after", "markdown", "max_age", "max_asset_size", "rate", "read_timeout", "refresh",
-        "remind_after", "resume_max_age", "retries", "site", "site_lang", "site_title", "strict_assets", "timezone",
-        "total_timeout", "wait_lock", "warc",
+        "remind_after", "renamed_to", "resume_max_age", "retries", "site", "site_lang", "site_title", "strict_assets",
+        "timezone", "total_timeout", "wait_lock", "warc",
     }
 )  # fmt: skip
 """Settings that always count."""
 CONFIRMED: Final = frozenset(
     {
         "account", "allow_private_network", "archive_fallback", "auth", "base_url", "entry_url", "file_url", "home_url",
-        "operator", "profile", "service", "skip_asset_hosts", "token_file", "user", "user_agent", *SERVICE_OPTIONS,
+        "operator", "profile", "seal", "seal_key", "service", "skip_asset_hosts", "token_file", "tsa", "tsa_root",
+        "user", "user_agent", *SERVICE_OPTIONS,
     }
 )  # fmt: skip
 """Settings that count only in a file that a run of this user wrote. All others are never stored."""
 OF_ONE_RUN: Final = frozenset({"wait_lock"})
 """Settings of the scheduled run only. Earlier programs stored them, and then a person's backup waited for an hour."""
 _OF_VIEWS: Final = frozenset({"entry_url", "markdown", "site", "site_lang", "site_title", "timezone"})
+_OF_SEALS: Final = frozenset({"seal_key", "tsa", "tsa_root"})
+_FILES: Final = frozenset({"seal_key", "token_file", "tsa_root"})
+"""Settings that name a file; a later backup may start in another folder."""
 _MAX_FILE_BYTES: Final = 64 * 1024
 _MAX_TITLE_CHARACTERS: Final = 500
 _MAY_HOLD_A_SECRET: Final = re.compile(r"://[^/]*@|[?#]")
@@ -238,6 +282,24 @@ def read_archive_settings(root: Path) -> ArchiveSettings:
     return ArchiveSettings(path, _only(found, HARMLESS), _only(found, CONFIRMED))
 
 
+NEVER_PROPOSED: Final = frozenset({"token_file"})
+"""The settings that no archive may make a user type."""
+_ON: Final = frozenset({"yes", "true", "1", "on"})
+
+
+def proposed_settings(kept: ArchiveSettings, settings: Settings) -> dict[str, str]:
+    """Return the settings that another user wrote into an archive and that nothing else decides, as text."""
+    undecided = {Origin.PROFILE, Origin.DEFAULT}
+    return {name: str(value) for name, value in kept.unconfirmed.items() if settings.sources[name].origin in undecided}
+
+
+def option_words(name: str, value: str) -> list[str]:
+    """Return the arguments that give a setting this value."""
+    if SETTINGS[name].default == "no":
+        return [option_name(name)] if value.lower() in _ON else []
+    return [f"{option_name(name)}={value}"] if value.startswith("-") else [option_name(name), value]
+
+
 def kept_title(root: Path) -> str:
     """Return the title that the owner chose in an earlier backup; empty if the archive remembers none."""
     title: Any = None
@@ -284,7 +346,7 @@ def _renew_note(root: Path) -> None:
 
 
 def _note(root: Path, data: bytes) -> str:
-    return " ".join((_digest(data), *_identity(root)))
+    return f"{_digest(data)} {identity_of(root)}".rstrip()
 
 
 def _is_confirmed(root: Path, data: bytes) -> bool:
@@ -292,15 +354,16 @@ def _is_confirmed(root: Path, data: bytes) -> bool:
     known, digest = _CONFIRMATIONS.read(), _digest(data)
     if str(known.get(place_of(root))).partition(" ")[0] == digest:
         return True
-    return any(f"{digest} {identity}" in known.values() for identity in _identity(root))
+    identity = identity_of(root)
+    return bool(identity) and f"{digest} {identity}" in known.values()
 
 
-def _identity(root: Path) -> list[str]:
+def identity_of(root: Path) -> str:
     """Return the hash of ``archive.json``, which no other archive has; empty if it cannot be read."""
     try:
-        return [_digest(Layout(root).info.read_bytes(_MAX_FILE_BYTES))]
+        return _digest(Layout(root).info.read_bytes(_MAX_FILE_BYTES))
     except OSError:
-        return []
+        return ""
 
 
 def is_kept(name: str, value: Any) -> bool:
@@ -341,7 +404,7 @@ def _is_writable(text: str) -> bool:
 
 def _written(name: str, value: Any) -> str:
     text = setting_text(value)
-    return str(Path(text).absolute()) if name == "token_file" else text
+    return str(Path(text).absolute()) if name in _FILES else text
 
 
 def _digest(data: bytes) -> str:
@@ -354,9 +417,9 @@ def settings_to_read_with(
     config: Path | None,
     warn: Callable[[str], None] = lambda _: None,
 ) -> Settings:
-    """Return the settings for reading an archive: with its table of the user's settings file, and those of its views.
+    """Return the settings for reading an archive: with its table of the user's settings file, and some of its own.
 
-    If the archive's own settings file cannot be used, this warns and goes on without it.
+    Its own settings about views and seals count. If its settings file cannot be used, this warns and goes on.
 
     Args:
         archive: the archive.
@@ -372,7 +435,9 @@ def settings_to_read_with(
     remembered = None
     try:
         kept = read_archive_settings(root)
-        remembered = Remembered(kept.path, {name: kept.values[name] for name in _OF_VIEWS & kept.values.keys()})
+        remembered = Remembered(
+            kept.path, {name: kept.values[name] for name in (_OF_VIEWS | _OF_SEALS) & kept.values.keys()}
+        )
     except BlogExporterError as error:
         warn(said(error))
     name = None if table is None else table.name

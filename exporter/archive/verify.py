@@ -30,6 +30,7 @@ from exporter.archive.checks import (
 )
 from exporter.archive.documents import run_lines, sealed_names
 from exporter.archive.fold_check import FoldCheck
+from exporter.archive.forgotten import ForgettingNote, newest_name, notes_in, renamed_hashes
 from exporter.archive.latest_check import shows
 from exporter.archive.layout import (
     CAPTURE_RUNS,
@@ -38,6 +39,8 @@ from exporter.archive.layout import (
     SUMS,
     Layout,
     capture_name,
+    capture_numbers,
+    capture_sha256,
     captures_in,
     is_prune_under_way,
     manifest_name,
@@ -48,6 +51,7 @@ from exporter.archive.layout import (
 from exporter.archive.lines import RecordLine, split
 from exporter.archive.manifest import (
     CAPTURE_SHA256,
+    FORGOTTEN_SHA256,
     MANIFEST_SHA256,
     PREVIOUS,
     Manifest,
@@ -59,7 +63,7 @@ from exporter.archive.manifest import (
     write_sums,
 )
 from exporter.archive.reader import ArchiveReader, known_damage, remember_damage
-from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, HeldFolder, kind_of
+from exporter.archive.safe_files import MAX_CACHE_BYTES, MAX_DOCUMENT_BYTES, HeldFolder, kind_of
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, BlogExporterError
 from exporter.message import message, said
@@ -460,14 +464,60 @@ def check_seal(reader: ArchiveReader) -> Iterator[Finding]:
         yield from runs.check_sealed()
     elif runs.linked:
         yield Finding(FindingCode.SEAL_DAMAGED, SUMS, message("it is missing"))
-    yield from _newest_manifest(reader, versions, {name: rows[name] for name in named}, runs, sealed=exists)
-    yield from check_captures(layout, rows, runs.newest.get(CAPTURE_SHA256))
+    notes, findings = _notes(layout, runs)
+    yield from findings
+    renamed = renamed_hashes(notes)
+    yield from _newest_manifest(reader, versions, {name: rows[name] for name in named}, runs, renamed, sealed=exists)
+    yield from check_captures(layout, rows, _newest_captured(layout, runs, renamed))
+
+
+def _newest_captured(layout: Layout, runs: _RunLines, renamed: Mapping[str, str]) -> str | None:
+    """Return the hash that the capture of the newest run should have now."""
+    captured = runs.newest.get(CAPTURE_SHA256)
+    here = [capture_sha256(layout, each) for each in capture_numbers(layout)[-1:]]
+    return captured if captured is None or captured in here else newest_name(renamed, captured)
+
+
+def _notes(layout: Layout, runs: _RunLines) -> tuple[list[ForgettingNote], list[Finding]]:
+    """Return the notes about forgotten records, and the findings about them."""
+    stated = runs.newest.get(FORGOTTEN_SHA256)
+    try:
+        data = layout.forgotten.read_bytes(MAX_CACHE_BYTES)
+        notes = notes_in(data)
+    except FileNotFoundError:
+        lost = Finding(FindingCode.NOTES_DAMAGED, layout.forgotten.name, message("it is missing"))
+        return [], [] if stated is None else [lost]
+    except (OSError, ValueError) as error:
+        detail = _UNREADABLE if isinstance(error, OSError) else said(error)
+        return [], [Finding(FindingCode.NOTES_DAMAGED, layout.forgotten.name, detail)]
+    if layout.forgetting.kind() is not None:
+        return notes, [Finding(FindingCode.FORGETTING, layout.forgotten.name, message("a removal was interrupted"))]
+    if stated != hashlib.sha256(data).hexdigest():
+        return notes, [
+            Finding(FindingCode.NOTES_DAMAGED, layout.forgotten.name, message("the newest run names another"))
+        ]
+    return notes, []
 
 
 def _newest_manifest(
-    reader: ArchiveReader, versions: list[int], named: Mapping[str, str], runs: _RunLines, *, sealed: bool
+    reader: ArchiveReader,
+    versions: list[int],
+    named: Mapping[str, str],
+    runs: _RunLines,
+    renamed: Mapping[str, str],
+    *,
+    sealed: bool,
 ) -> Iterator[Finding]:
-    """Check that the manifests named by the seal and by the newest run exist."""
+    """Check that the manifests named by the seal and by the newest run exist.
+
+    Args:
+        reader: the archive.
+        versions: its versions.
+        named: the newest manifest by the seal.
+        runs: the lines of the runs.
+        renamed: what the hashes of manifests became when records were forgotten.
+        sealed: whether there is a seal.
+    """
     layout = reader.layout
     for name, digest in named.items():
         number = next((each for each in versions if manifest_name(each) == name), None)
@@ -480,10 +530,13 @@ def _newest_manifest(
             yield Finding(FindingCode.MANIFEST_DAMAGED, name, _NOT_SEALED)
             return
     newest = runs.newest.get(MANIFEST_SHA256)
-    if newest is None or any(manifest_sha256(layout, number) == newest for number in reversed(versions)):
+    # A note is written before the versions change.
+    known = {newest, newest_name(renamed, newest or "")}
+    if newest is None or any(manifest_sha256(layout, number) in known for number in reversed(versions)):
         if sealed and not named and versions and (newest is not None or not runs.linked):
             # A kill after the line leaves the line unsealed; a kill in a prune leaves the new set of versions.
-            killed = newest is None or not runs.sealed or is_prune_under_way(layout)
+            under_way = is_prune_under_way(layout) or layout.forgetting.kind() is not None
+            killed = newest is None or not runs.sealed or under_way
             code = FindingCode.NOT_SEALED if killed else FindingCode.SEAL_DAMAGED
             yield Finding(code, SUMS, message("it does not name the newest manifest"))
     elif not any(_is_pruned(reader, number) for number in versions):

@@ -26,19 +26,21 @@ _MAX_NAME_CHARACTERS: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class CheckFinding:
-    """A problem or a remark.
+    """A problem or a remark of ``check`` or ``doctor``.
 
     Attributes:
-        code: a word for programs.
+        name: a word for programs.
         said: the sentence.
         advice: what to do next; empty if nothing needs doing.
-        exit_code: the exit code that it gives the check; 0 for a remark.
+        exit_code: the exit code that it gives the command; 0 for a remark.
+        command: the command of the advice, for a shell; empty if no command can do it.
     """
 
-    code: str
+    name: str
     said: str
     advice: str = ""
     exit_code: int = 0
+    command: str = ""
 
 
 @dataclass(slots=True)
@@ -231,9 +233,14 @@ class CheckResult:
             "missing": self.missing,
             "requests": self.requests,
             "most_requests": self.most_requests,
-            "findings": [asdict(each) for each in self.findings],
+            "findings": [_document(each) for each in self.findings],
             "exit_code": self.exit_code,
         }
+
+
+def _document(finding: CheckFinding) -> dict[str, Any]:
+    advice = " ".join(filter(None, (finding.advice, finding.command)))
+    return {"code": finding.name, "said": finding.said, "advice": advice, "exit_code": finding.exit_code}
 
 
 def page_facts(service: BlogService, kind: Kind, cursor: Cursor, page: Page, known: set[str]) -> PageFacts:

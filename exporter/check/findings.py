@@ -28,7 +28,8 @@ from exporter.settings import Settings
 
 _MAX_SKEW_SECONDS: Final = 120
 _NOT_AUTHORISED: Final = frozenset({401, 403})
-_GONE: Final = frozenset({404, 410})
+GONE: Final = frozenset({404, 410})
+"""The statuses of what no longer exists."""
 _BYTES_PER_ENTRY: Final = 20_000
 """The record in its version and in ``latest/``, the Markdown and the page, as measured on the sample blog."""
 _BYTES_PER_COMMENT: Final = 2_000
@@ -93,7 +94,7 @@ def _of_operations(result: CheckResult, settings: Settings) -> Iterator[CheckFin
 def _after_failure(each: OperationFacts) -> str:
     if each.status == 200:
         return message("Check the base URL; if it is right, make a report with --report FILE and send it to us.")
-    if each.status in _GONE:
+    if each.status in GONE:
         return message("Check the blog ID and the base URL.")
     if each.status is None:
         return message("Check the network and the base URL, then check again.")
@@ -156,7 +157,7 @@ def _of_download(each: DownloadFacts) -> CheckFinding:
         if each.what == "upload"
         else message("Cannot download a picture: {url}: {reason}", **values)
     )
-    if each.status in _GONE and each.what == "picture":
+    if each.status in GONE and each.what == "picture":
         advice = message("Nothing to do: the picture no longer exists, and a backup names it once.")
         return CheckFinding("picture_lost", sentence, advice)
     advice = message("Open the address in a browser; each backup tries it again.")

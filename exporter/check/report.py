@@ -110,7 +110,7 @@ def report_lines(result: CheckResult, settings: Settings, service: BlogService) 
         "missing": list(result.missing),
         "requests": result.requests,
         "exit_code": result.exit_code,
-        "findings": [{"code": each.code, "exit_code": each.exit_code} for each in result.findings],
+        "findings": [{"code": each.name, "exit_code": each.exit_code} for each in result.findings],
     }
     kept = {id(each.facts): each for each in result.exchanges}
     for facts in result.operations:

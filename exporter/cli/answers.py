@@ -7,29 +7,28 @@ variables and the settings file have priority over them. An entry without an ans
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from exporter.archive import atomic
 from exporter.cli.output import Output, counted
 from exporter.cli.questions import Questions
+from exporter.cli.samples import EntryAnswers, FlagSamples, Sample, public_codes
 from exporter.errors import BlogExporterError, UsageError
 from exporter.export.interface import RecordSource
-from exporter.export.posts import Combination, comment_combinations, entry_combinations, occurring
+from exporter.export.posts import occurring
 from exporter.html.links import AddressPattern
 from exporter.message import either, message
 from exporter.model.kinds import Kind
-from exporter.model.publication import Declared, PostStatus, Verdict
+from exporter.model.publication import Declared
 from exporter.service.interface import Records
 from exporter.service.registry import FLAG_SETTINGS
 from exporter.settings import SETTINGS, Settings, config_folder, option_name
 from exporter.text import printable
 
 _VALUES_SHOWN: Final = 10
-_MAX_QUESTIONS: Final = 20
-"""Combinations of flags asked about, the most frequent first. A blog has a few; all others are not public."""
 
 
 def answers_path() -> Path:
@@ -162,13 +161,6 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
     return document
 
 
-class EntryAnswers(NamedTuple):
-    """The public codes of access, and whether entries with a period of publication are as public as others."""
-
-    public: list[str]
-    period: bool
-
-
 class FlagQuestions:
     """Asks about each combination of flags whether its sample, opened in a browser, is public.
 
@@ -183,95 +175,53 @@ class FlagQuestions:
         self, ask: Questions, records: RecordSource, service: Records, addresses: Sequence[AddressPattern]
     ) -> None:
         self._ask = ask
-        self._records = records
+        self._samples = FlagSamples(records, service, addresses)
         self.service = service
-        self._addresses = addresses
 
     def entries(self) -> EntryAnswers:
-        """Ask about the entries; a code is public only if all samples with it are."""
-        found = entry_combinations(self._records, self.service)[:_MAX_QUESTIONS]
-        answers: defaultdict[str, list[bool]] = defaultdict(list)
-        periods: list[bool] = []
-        for one in sorted(found, key=self._is_periodic):
-            code = self._code(one)
-            if code is None or (self._is_periodic(one) and answers.get(code) and not all(answers[code])):
-                continue
-            if self._verdict(one, code, period=True).status is PostStatus.PRIVATE:
-                text = message(
-                    "Entries with {flags}: {count:,}. They are marked as private, and stay private.",
-                    flags=_shown(one),
-                    count=one.count,
-                )
-                self._ask.say(text)
-                continue
-            public = self._is_public(one)
-            if self._is_periodic(one):
-                periods.append(public)
-            if not self._is_periodic(one) or code not in answers:
-                answers[code].append(public)
-        return EntryAnswers([code for code, said in answers.items() if all(said)], bool(periods) and all(periods))
+        """Ask about the entries; see :func:`~exporter.cli.samples.public_codes`."""
+        return public_codes(self._samples.entries(), self._is_public)
 
     def comments(self) -> list[str]:
         """Ask about the comments; return the values of their flag that mean visible."""
-        found = comment_combinations(self._records, self.service)
-        flag = self.service.deleted_flag
-        known = [one for one in found if one.flags[flag] in ("t", "f")]
-        if known:
+        samples = self._samples.comments()
+        if samples:
             self._ask.say()
             self._ask.say(message("Comments also have a flag."))
-        return [str(one.flags[flag]) for one in known if self._is_visible(one)]
+        return [sample.code for sample in samples if self._is_visible(sample)]
 
-    def _is_public(self, one: Combination) -> bool:
-        raw = self._raw(Kind.ENTRIES, one.first)
-        date = self.service.post(raw).date
+    def _is_public(self, sample: Sample) -> bool:
+        if sample.private:
+            text = message(
+                "Entries with {flags}: {count:,}. They are marked as private, and stay private.",
+                flags=sample.flags,
+                count=sample.count,
+            )
+            self._ask.say(text)
+            return False
         self._ask.say()
         text = message(
             "Entries with {flags}: {count:,}. Sample: “{title}” ({day})",
-            flags=_shown(one),
-            count=one.count,
-            title=one.samples[0],
-            day="-" if date is None else f"{date:%Y-%m-%d}",
+            flags=sample.flags,
+            count=sample.count,
+            title=sample.title,
+            day=sample.day or "-",
         )
         self._ask.say(text)
-        self._say_address(raw)
+        self._say_address(sample)
         return self._ask.agreed(message("Can everybody read it?"), default=False)
 
-    def _is_visible(self, one: Combination) -> bool:
-        entry_id = self.service.post_id(self._raw(Kind.COMMENTS, one.first))
+    def _is_visible(self, sample: Sample) -> bool:
         text = message(
             "Comments with {flags}: {count:,}. Sample: “{title}”",
-            flags=_shown(one),
-            count=one.count,
-            title=one.samples[0],
+            flags=sample.flags,
+            count=sample.count,
+            title=sample.title,
         )
         self._ask.say(text)
-        self._say_address(self._raw(Kind.ENTRIES, entry_id))
+        self._say_address(sample)
         return self._ask.agreed(message("Can everybody see that comment?"), default=False)
 
-    def _say_address(self, raw: dict[str, Any]) -> None:
-        made = (pattern.fill(raw) for pattern in self._addresses)
-        address = next(filter(None, [self.service.post(raw).permalink, *made]), None)
+    def _say_address(self, sample: Sample) -> None:
         unknown = message("    Its address is unknown: look for it on the blog.")
-        self._ask.say(unknown if address is None else f"    {address}")
-
-    def _is_periodic(self, one: Combination) -> bool:
-        cause = self._verdict(one, self._code(one) or "", period=False).cause
-        return cause is not None and cause.field == self.service.period_flag
-
-    def _verdict(self, one: Combination, code: str, *, period: bool) -> Verdict:
-        """Return the verdict on the sample if its code were public."""
-        post = self.service.post(self._raw(Kind.ENTRIES, one.first), self._records.load(Kind.ENTRY_LIST, one.first))
-        return self.service.publication(post, Declared(frozenset({code}), period_public=period), None)
-
-    def _code(self, one: Combination) -> str | None:
-        """Return the code of access as settings write it; ``None`` for a value that cannot be declared."""
-        value = self.service.flags(self._raw(Kind.ENTRIES, one.first)).get(self.service.access_flag)
-        return str(value) if isinstance(value, str | int) and not isinstance(value, bool) and str(value) else None
-
-    def _raw(self, kind: Kind, record_id: str) -> dict[str, Any]:
-        return self._records.load(kind, record_id) or {}
-
-
-def _shown(one: Combination) -> str:
-    written = ((name, "-" if value is None else '""' if value == "" else value) for name, value in one.flags.items())
-    return ", ".join(f"{name} {value}" for name, value in written)
+        self._ask.say(unknown if sample.address is None else f"    {sample.address}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -75,7 +74,8 @@ ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
     "wait_lock",
     "token_file", "account", *SERVICE_OPTIONS, "timezone", "ping_url", "on_failure", "closing", "assets",
     "file_url", "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts", "allow_private_network",
-    "strict_assets", "capture", "home_url", "user_agent", "operator", "warc", *FLAG_SETTINGS,
+    "strict_assets", "capture", "home_url", "user_agent", "operator", "warc", "seal", "seal_key", "tsa", "tsa_root",
+    *FLAG_SETTINGS,
 )  # fmt: skip
 @click.option(
     "--title",
@@ -229,10 +229,9 @@ def _with_title(source: NamedSource, out: Output) -> NamedSource:
     from exporter.cli.questions import Questions
 
     target, title = source.target, source.title
-    attended = not out.as_json and out.verbosity >= 0 and sys.stdin.isatty() and sys.stderr.isatty()
     if Archive.exists(target.root):
         title = "" if kept_title(target.root) else title
-    elif attended and target.settings.site:
+    elif out.attended and target.settings.site:
         title = asked_title(Questions(), target.blog_id, title)
     if not title:
         return source
@@ -394,6 +393,10 @@ def _back_up(
     if pages is not None:
         _join_pages(outcome, pages)
         document |= {"exit_code": outcome.exit_code, "capture": _pages_document(pages)}
+    if settings.seal and not dry_run and outcome.exit_code in SAVED:
+        from exporter.cli.seal import seal_after_backup
+
+        document["seal"] = seal_after_backup(root, settings, out)
     out.document({**document, "characters_replaced": replaced})
     return outcome
 

@@ -147,14 +147,15 @@ def archive_named(words: str, config: Path | None = None) -> Path:
 
 
 def _archives_of(blog_id: str, folders: list[Path]) -> list[Path]:
-    """Return the folders whose archive holds the blog, each once."""
+    """Return the folders whose archive holds the blog, by its first or its present ID, each once."""
     from exporter.archive.layout import Layout
     from exporter.archive.reader import read_info
+    from exporter.archive.settings_file import read_archive_settings
 
     found: dict[Path, Path] = {}
     for each in folders:
         with suppress(BlogExporterError, OSError):
-            if read_info(Layout(each)).blog_id == blog_id:
+            if blog_id in {read_info(Layout(each)).blog_id, read_archive_settings(each).values.get("renamed_to")}:
                 found.setdefault(each.resolve(), each)
     return list(found.values())
 

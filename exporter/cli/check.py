@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exporter.cli import events
 from exporter.cli.blog_names import address_in
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import require_new_file, with_config
@@ -14,13 +15,13 @@ from exporter.cli.output import OnLoss, Output, size_text, time_text
 from exporter.cli.source import counts_text, explored, files_at, nothing_at
 from exporter.cli.target import find_target
 from exporter.errors import Incomplete, UsageError
-from exporter.message import PROGRAM, message, suggested
+from exporter.message import message, suggested
 from exporter.model.kinds import Kind
 from exporter.text import left, printable, right, width, wrapped
-from exporter.translation import translated
+from exporter.translation import program_words, translated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from exporter.check.facts import CheckResult, OperationFacts
     from exporter.service.discovery import WayIn
@@ -86,6 +87,9 @@ def command(
     settings = target.settings
     with catch_signals():
         result = asyncio.run(check(target.blog_id, settings, target.root, keep=report is not None, warn=out.warn))
+    for finding in result.findings if events.wanted() else ():
+        facts = {"text": _shown(finding.said), "advice": _shown(finding.advice), "exit_code": finding.exit_code}
+        events.tell("finding", **facts)
     out.document(result.document())
     for line in page(result):
         out.answer(line)
@@ -105,6 +109,7 @@ def _check_ways(ways: Ways, out: Output) -> int:
     if not ways.found:
         raise UsageError(nothing_at(ways, None))
     best = ways.found[0]
+    _tell_ways(ways.found)
     out.document({"address": ways.address, "ways": [_way_document(way, best=way is best) for way in ways.found]})
     out.answer("Address: {address}", address=ways.address)
     for way in ways.found:
@@ -148,6 +153,7 @@ def _check_files(files: ExportFiles, out: Output) -> int:
             "more_notes": index.uncounted,
         }
     )
+    _tell_ways([way])
     for line in _way_lines(way, service.label):
         out.answer(line)
     for note in index.notes[:_NOTES_SHOWN]:
@@ -170,6 +176,13 @@ def _way_lines(way: WayIn, title: str) -> Iterator[str]:
         yield from _wrapped("  - ", _shown(lack))
     if way.base_url:
         yield _shown(f"  --service {way.service} --base-url {way.base_url}")
+
+
+def _tell_ways(ways: Sequence[WayIn]) -> None:
+    """Tell a program that shows them the ways in the language of the interface."""
+    for way in ways if events.wanted() else ():
+        lacks = [_shown(lack) for lack in way.lacks]
+        events.tell("way", label=_shown(way.label), counts=_shown(counts_text(way)), lacks=lacks)
 
 
 def _way_document(way: WayIn, *, best: bool) -> dict[str, Any]:
@@ -221,7 +234,7 @@ def page(result: CheckResult) -> Iterator[str]:
 
 def _advice(text: str) -> Iterator[str]:
     """Yield advice in lines. A command at its end has a separate line, so that it can be copied."""
-    words, mark, command = text.partition(f"{PROGRAM} ")
+    words, mark, command = text.partition(f"{program_words()} ")
     yield from _wrapped("    ", words.rstrip())
     if mark:
         yield f"    {mark}{command}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,8 +27,7 @@ def with_contact(out: Output, settings: Settings, config: Path | None) -> Settin
         config: the settings file of the command line.
     """
     is_stated = any(settings.sources[name].origin is not Origin.DEFAULT for name in ("user_agent", "operator"))
-    attended = not out.as_json and out.verbosity >= 0 and sys.stdin.isatty() and sys.stderr.isatty()
-    if is_stated or not attended:
+    if is_stated or not out.attended:
         return settings
     from exporter.cli.questions import Questions
     from exporter.cli.user_settings import keep_setting

@@ -42,8 +42,9 @@ _NOBODYS_SETTINGS = {CONFIG_VARIABLE: os.devnull}
 )
 @click.argument("directory", metavar="[DIR]", default="demo-archive", type=PATH)
 @click.option("--fixed-clock", is_flag=True, hidden=True, help=message("Write the same bytes every time."))
+@click.option("-y", "--yes", is_flag=True, help=message("Ask nothing, and open no browser."))
 @with_output(OnLoss.WARN)
-def demo_command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
+def demo_command(*, out: Output, directory: Path, fixed_clock: bool, yes: bool) -> int:
     """Run ``demo``."""
     from exporter.archive.archive import Archive
     from exporter.demo.content import demo_blog, later_changes
@@ -78,9 +79,30 @@ def demo_command(*, out: Output, directory: Path, fixed_clock: bool) -> int:
     versions = counted(len(reader.versions()), "version")
     out.say("\nVerified: {versions}, every hash, chain and fold is correct. Look at:\n", versions=versions)
     for what, where in _sights(directory, reader):
-        out.say(f"  {left(translated(what), 28)} {where}")
+        out.say(f"  {left(translated(what), 28)} {translated(where)}")
     out.document({"archive": str(directory.absolute()), "blog_id": blog.blog_id, "versions": len(reader.versions())})
+    if out.attended and not yes:
+        _offer_to_open(out, _start_page(directory))
     return 0
+
+
+def _offer_to_open(out: Output, page: Path) -> None:
+    """Ask whether to open the site. The demo has succeeded already, so Ctrl-C and Ctrl-D mean no."""
+    from exporter.cli.login import open_browser
+    from exporter.cli.questions import Questions
+
+    out.say()
+    try:
+        wanted = Questions().agreed(message("Open the blog in your browser now?"), default=True)
+    except click.Abort:
+        out.say()
+        return
+    if wanted and not open_browser(page.absolute().as_uri()):
+        out.say("No browser could be opened here. Open this file in one: {path}", path=page.absolute())
+
+
+def _start_page(directory: Path) -> Path:
+    return directory / "latest" / "site" / "index.html"
 
 
 def _begin(out: Output, directory: Path, blog_id: str) -> None:
@@ -106,7 +128,7 @@ def _sights(directory: Path, reader: Archive) -> list[tuple[str, str]]:
     before, after = reader.versions()[-2:]
     edited = _edited_entry(reader, before, after)
     return [
-        (message("the blog, in a browser: open"), str(directory / "latest" / "site" / "index.html")),
+        (message("the blog, in a browser"), str(_start_page(directory))),
         (message("the same, in any editor"), str(directory / "latest" / "markdown" / "index.md")),
         (message("what changed when"), suggested("log", directory)),
         (message("an entry that was edited"), suggested("show", directory, "entry", edited)),

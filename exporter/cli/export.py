@@ -12,7 +12,7 @@ from exporter.archive.archive import Archive
 from exporter.cli.answers import keep_answers
 from exporter.cli.blog_names import archive_named
 from exporter.cli.export_options import (
-    Job,
+    ExportJob,
     check_no_wacz_options,
     check_wacz_options,
     chosen,
@@ -105,16 +105,16 @@ def _ask(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
     return ask_and_export(out, archive, given)
 
 
-def _job(form: str, archive: Path | None, target: Path | None, given: dict[str, Any]) -> Job:
+def _job(form: str, archive: Path | None, target: Path | None, given: dict[str, Any]) -> ExportJob:
     format_named(form)
     if archive is None or target is None:
         raise UsageError(
             "export {form} needs DIR, the archive, and OUT, a new folder: export FORMAT DIR OUT.", form=form
         )
-    return Job(form, archive, target, given)
+    return ExportJob(form, archive, target, given)
 
 
-def _export(out: Output, job: Job) -> int:
+def _export(out: Output, job: ExportJob) -> int:
     dry_run = job.given["dry_run"]
     check_no_wacz_options(job.form, job.given)
     for option in unused_options(job.form, job.given):

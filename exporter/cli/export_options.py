@@ -155,7 +155,7 @@ def export_options(command: Command) -> Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ExportJob:
     """An export: a format, an archive, a new folder, and the options of the command line by their names."""
 
     form: str
@@ -314,7 +314,7 @@ def chosen(
     return Choice(read_options(given, found, declared, service), version, check)
 
 
-def run_export(job: Job, out: Output, *, dry_run: bool) -> tuple[list[Exported], Declared]:
+def run_export(job: ExportJob, out: Output, *, dry_run: bool) -> tuple[list[Exported], Declared]:
     """Write every folder of an export; return them, and the declared meaning of the flags.
 
     Args:

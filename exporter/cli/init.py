@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from exporter.archive import atomic
+from exporter.cli.account import Account, asked_account, asked_files
 from exporter.cli.backup import SAVED, asked_title, back_up
 from exporter.cli.blog_names import address_in, blog_id_in
 from exporter.cli.help import PATH, cli_command
@@ -24,7 +26,8 @@ from exporter.cli.source import counts_text, explored, files_at, find_source, ho
 from exporter.cli.target import BlogTarget, find_target, remember_options
 from exporter.cli.user_settings import add_blog
 from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, UsageError
-from exporter.message import message, suggested
+from exporter.login.facts import service_origin
+from exporter.message import message, said, suggested
 from exporter.service.registry import SERVICE_OPTIONS, profile_for
 from exporter.settings import (
     PREFIX,
@@ -42,6 +45,7 @@ from exporter.translation import translated
 
 if TYPE_CHECKING:
     from exporter.crawl.outcome import Outcome
+    from exporter.login.client import RegisteredClient
     from exporter.service.discovery import WayIn
     from exporter.source.export_files import ExportFiles
 
@@ -54,7 +58,7 @@ _ASSETS: Final = {
 _TIME: Final = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]")
 _KEPT: Final = (
     "base_url", "profile", "service", "user", "file_url", "entry_url", "token_file", "allow_private_network", "account",
-    "timezone", *SERVICE_OPTIONS,
+    "site_title", "timezone", *SERVICE_OPTIONS,
     "oauth_authorize_url", "oauth_token_url", "oauth_client_id", "oauth_client_secret_file", "sign_in_store",
 )  # fmt: skip
 """The options and variables that the blog's table keeps, which a nightly run does not have."""
@@ -79,7 +83,17 @@ Examples:
 )
 @click.argument("address", metavar="[ADDRESS|FILE]", required=False)
 @click.option("--archive", type=PATH, metavar="DIR", help=message("The archive. [default: ~/blogs/BLOG_ID]"))
-@setting_options("base_url", "profile", "assets", "file_url", "entry_url", "token_file", "allow_private_network")
+@setting_options(
+    "base_url",
+    "profile",
+    "service",
+    "assets",
+    "site_title",
+    "file_url",
+    "entry_url",
+    "token_file",
+    "allow_private_network",
+)
 @click.option("--at", metavar="HH:MM|never", help=message("Time of the scheduled backup, or never."))
 @click.option("--no-sign-in", is_flag=True, help=message("Do not sign in."))
 @click.option("-y", "--yes", is_flag=True, help=message("Ask nothing: take the default answers."))
@@ -98,11 +112,11 @@ def init_command(*, out: Output, yes: bool, config: Path | None, **given: Any) -
         ask.say(text)
         words = _which(ask, given["address"])
         files = files_at(words)
-        if files is not None:
-            return _from_file(files, ask, out, config, given)
-        plan = _planned(ask, words, config, given)
+        plan = _planned(ask, words, config, given, out) if files is None else _FromFile(files, given["archive"])
+        if isinstance(plan, _FromFile):
+            return _from_file(plan, ask, out, config, given)
         if plan.sign_in:
-            _sign_in(plan.settings, out)
+            _sign_in(plan, out)
     except (click.Abort, KeyboardInterrupt):
         raise Interrupted(
             "Interrupted; nothing was written. Begin again: {command}", command=suggested("init")
@@ -121,6 +135,7 @@ class _Plan:
         values: the content of a new table.
         settings: the settings of the blog.
         sign_in: whether to sign in first.
+        client: the client to sign in with, if one was typed.
         at: the time of the scheduled backup, empty for a quiet minute of the night, ``None`` for never.
         token: the access token, if one was typed.
     """
@@ -132,41 +147,42 @@ class _Plan:
     settings: Settings
     sign_in: bool
     at: str | None
+    client: RegisteredClient | None = field(repr=False)
     token: str | None = field(repr=False)
 
 
-def _planned(ask: Questions, words: str, config: Path | None, options: Mapping[str, Any]) -> _Plan:
-    """Ask the questions that the command line does not answer."""
-    from exporter.login.facts import is_signed_in
+@dataclass(frozen=True, slots=True)
+class _FromFile:
+    """The answers of a user with export files; ``archive`` is ``None`` if nobody named it yet."""
 
-    blog_id = host_of(words)
-    file = read_config(config)
-    table = next((each for each in file.blogs.values() if each.blog_id == blog_id), None)
-    if table is not None and options["archive"] is None:
-        ask.say(message("The blog is already in {path}, as [blogs.{name}].", path=file.path, name=table.name))
-    given = given_settings(options)
-    settings = resolve(given, config=config, blog_id=blog_id, blog=None if table is None else table.name)
-    title = ""
-    if settings.base_url is None:
-        way = _way_to(words, blog_id)
-        blog_id, title = way.blog_id, title_at(way)
-        given = {**way.settings, **given, "base_url": way.base_url, "service": way.service}
-        settings = resolve(given, config=config, blog_id=blog_id, blog=None if table is None else table.name)
-        ask.say(message("Found: {label}, {counts}.", label=way.label, counts=counts_text(way) or way.base_url))
-    known = profile_for(blog_id, reversed(known_profiles(file).values()))
+    files: ExportFiles
+    archive: Path | None
+
+
+def _planned(
+    ask: Questions, words: str, config: Path | None, options: Mapping[str, Any], out: Output
+) -> _Plan | _FromFile:
+    """Ask the questions that the command line does not answer."""
+    found = _found_blog(ask, words, config, options)
+    if isinstance(found, _FromFile):
+        return found
+    blog_id, table, given, settings, title = found.blog_id, found.table, found.given, found.settings, found.title
+    known = profile_for(blog_id, reversed(known_profiles(read_config(config)).values()))
     service = settings.base_url if known is None else known.title
     ask.say(message("The blog is {blog}, at {service}.", blog=blog_id, service=service))
     if table is None and settings.site_title is None:
         title = asked_title(ask, blog_id, title)
     root = table.archive if table is not None else _where(ask, options["archive"], blog_id)
-    sign_in, token = not options["no_sign_in"], None
-    wanted = sign_in and _may_sign_in(settings)
-    if wanted:
-        question = message("Sign in there now? Without it, drafts and private entries are not saved.")
-        wanted = ask.agreed(question, default=True)
-    elif sign_in and not is_signed_in(settings):
-        token = ask.secret(message("Access token, if the service wants one (it is not shown; Enter for none)"))
-    if table is None and "assets" not in given:
+    account = Account() if options["no_sign_in"] else asked_account(ask, found.words, blog_id, settings, root)
+    if account.files is not None:
+        return _FromFile(account.files, root)
+    if account.way is not None:
+        given = {**given, **account.way.settings, "base_url": account.way.base_url, "service": account.way.service}
+        out.warn(message("Only what everybody can see will be saved: no drafts and no private entries."))
+    if account.user is not None:
+        given["user"] = account.user
+    # A service with a name and a key has no list of uploads to choose from.
+    if table is None and "assets" not in given and account.user is None:
         question = message("Which pictures and uploads should be saved?")
         given["assets"] = list(_ASSETS)[ask.number(question, list(_ASSETS.values()), 0)]
     at = _when(ask, root) if options["at"] is None else options["at"]
@@ -174,37 +190,108 @@ def _planned(ask: Questions, words: str, config: Path | None, options: Mapping[s
     values = {"blog_id": blog_id, "archive": str(root), **_kept(given, settings), "assets": settings.assets}
     if title and settings.site_title is None:
         values["site_title"] = title
-    if token:
-        settings = replace(settings, token=token)
-    return _Plan(blog_id, root, table, values, settings, wanted, None if at and yes_or_no(at) is False else at, token)
+    if account.token:
+        settings = replace(settings, token=account.token)
+    at = None if at and yes_or_no(at) is False else at
+    return _Plan(blog_id, root, table, values, settings, account.sign_in, at, account.client, account.token)
 
 
-def _way_to(words: str, blog_id: str) -> WayIn:
-    """Return the best way to read a blog that no known profile has.
+@dataclass(frozen=True, slots=True)
+class _Blog:
+    """The blog that the user named, with a service.
 
-    Raises:
-        UsageError: there is none.
+    Attributes:
+        words: the user's words.
+        blog_id: its ID.
+        table: its table in the settings file, if it has one.
+        given: the settings of the command line and of the way that was found.
+        settings: these, resolved.
+        title: its title, if a way into it states one.
     """
+
+    words: str
+    blog_id: str
+    table: BlogTable | None
+    given: dict[str, str]
+    settings: Settings
+    title: str = ""
+
+
+def _found_blog(ask: Questions, words: str, config: Path | None, options: Mapping[str, Any]) -> _Blog | _FromFile:
+    """Find the service of the blog. If nothing is found, ask how to go on, until it is."""
+    file = read_config(config)
+    given = given_settings(options)
+    while True:
+        blog_id = host_of(words)
+        table = next((each for each in file.blogs.values() if each.blog_id == blog_id), None)
+        if table is not None and options["archive"] is None:
+            ask.say(message("The blog is already in {path}, as [blogs.{name}].", path=file.path, name=table.name))
+        how: dict[str, Any] = {"config": config, "blog": None if table is None else table.name}
+        settings = resolve(given, blog_id=blog_id, **how)
+        if settings.base_url is not None:
+            return _Blog(words, blog_id, table, given, settings)
+        way = _way_to(words, blog_id)
+        if isinstance(way, str):
+            if ask.silent or not sys.stdin.isatty():
+                raise UsageError(
+                    "No known service has {blog}, and as an address: {reason} Give the address of its API: {command}",
+                    blog=blog_id,
+                    command=suggested("init", blog_id, "--base-url", "https://api.example.jp"),
+                    reason=way,
+                )
+            ask.say(message("No known service has {blog}, and as an address: {reason}", blog=blog_id, reason=way))
+            words, base_url = _other_way(ask, words)
+            files = files_at(words)
+            if files is not None:
+                return _FromFile(files, options["archive"])
+            given = {**given, **base_url}
+            continue
+        given = {**way.settings, **given, "base_url": way.base_url, "service": way.service}
+        ask.say(message("Found: {label}, {counts}.", label=way.label, counts=counts_text(way) or way.base_url))
+        settings = resolve(given, blog_id=way.blog_id, **how)
+        return _Blog(words, way.blog_id, table, given, settings, title_at(way))
+
+
+def _way_to(words: str, blog_id: str) -> WayIn | str:
+    """Return the best way to read a blog that no known profile has, or the reason why there is none."""
     try:
         ways = explored(address_in(words) or f"https://{blog_id}/")
-        if ways.found:
-            return ways.found[0]
-        reason: object = nothing_at(ways, None)
     except BlogExporterError as error:
-        reason = error
-    raise UsageError(
-        "No known service has {blog}, and as an address: {reason} Give the address of its API: {command}",
-        blog=blog_id,
-        command=suggested("init", blog_id, "--base-url", "https://api.example.jp"),
-        reason=reason,
+        return said(error)
+    return ways.found[0] if ways.found else nothing_at(ways, None)
+
+
+def _other_way(ask: Questions, words: str) -> tuple[str, dict[str, str]]:
+    """Ask how to go on with a blog that cannot be read; return the words that name it, and further settings."""
+    ways = (
+        message("with another address of the blog"),
+        message("with the address of its service's API, which I know"),
+        message("with an export file that I got from its service"),
     )
 
+    def read(answer: str) -> str:
+        if answer:
+            service_origin(answer)
+        return answer
 
-def _from_file(files: ExportFiles, ask: Questions, out: Output, config: Path | None, options: Mapping[str, Any]) -> int:
+    while True:
+        chosen = ask.number(message("How do you want to go on?"), ways, 0)
+        if chosen == 0:
+            return _which(ask, None), {}
+        if chosen == 1:
+            base_url = ask.value(message("Address of the API, such as https://api.example.jp"), "", read)
+            if base_url:
+                return words, {"base_url": base_url}
+        elif (files := asked_files(ask)) is not None:
+            return str(files.path), {}
+
+
+def _from_file(plan: _FromFile, ask: Questions, out: Output, config: Path | None, options: Mapping[str, Any]) -> int:
     """Save a blog from its export file: ask where, back up and verify."""
+    files = plan.files
     given = {**given_settings(options), "assets": options["assets"]}
-    found = find_source(str(files.path), given, out=out, archive=options["archive"], config=config)
-    root = _where(ask, options["archive"], found.target.blog_id)
+    found = find_source(str(files.path), given, out=out, archive=plan.archive, config=config)
+    root = _where(ask, plan.archive, found.target.blog_id)
     target = find_source(str(files.path), given, out=out, archive=root, config=config).target
     outcome = _backed_up(target, out, files)
     out.say()
@@ -316,21 +403,16 @@ def _when(ask: Questions, root: Path) -> str | None:
     return ask.value(question, "night", read)
 
 
-def _may_sign_in(settings: Settings) -> bool:
-    """Return whether the service has sign-ins, and the user is not signed in yet."""
-    from exporter.login.facts import is_signed_in
-
-    known = settings.oauth_authorize_url is not None and settings.oauth_token_url is not None
-    return known and not is_signed_in(settings)
-
-
-def _sign_in(settings: Settings, out: Output) -> None:
+def _sign_in(plan: _Plan, out: Output) -> None:
     from exporter.cli.login import open_browser, signed_in_lines
     from exporter.cli.questions import ask
     from exporter.login.sign_in import sign_in
 
-    done = asyncio.run(sign_in(settings, ask=ask, open_browser=open_browser, say=lambda text: out.say(text, level=-1)))
-    for line in signed_in_lines(done.sign_in, done.kept, settings):
+    def say(text: str) -> None:
+        out.say(text, level=-1)
+
+    done = asyncio.run(sign_in(plan.settings, ask=ask, open_browser=open_browser, say=say, client=plan.client))
+    for line in signed_in_lines(done.sign_in, done.kept, plan.settings):
         out.say(line)
 
 

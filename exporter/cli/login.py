@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from exporter.cli import events
 from exporter.cli.help import cli_command
 from exporter.cli.options import settings_of, with_config
 from exporter.cli.output import OnLoss, Output
@@ -112,7 +113,10 @@ def resolved(out: Output, words: str, config: Path | None, options: dict[str, An
 
 
 def open_browser(address: str) -> bool:
-    """Open an address in the browser, and return whether that worked."""
+    """Open an address in the browser, or leave that to the reader of the events; return whether it worked."""
+    if events.wanted():
+        events.tell("open", url=address)
+        return True
     try:
         return webbrowser.open(address)
     except webbrowser.Error:

@@ -12,32 +12,49 @@ from typing import Any, Final, NoReturn
 import click
 
 from exporter import __version__
+from exporter.cli import events
 from exporter.cli.help import HelpedGroup
 from exporter.cli.language import speak, with_language
-from exporter.cli.output import OnLoss, Output, ReaderClosed, SafeStream, open_closed_streams, report, safe_streams
+from exporter.cli.output import (
+    OnLoss,
+    Output,
+    ReaderClosed,
+    SafeStream,
+    open_closed_streams,
+    report,
+    safe_streams,
+    tell,
+)
 from exporter.errors import BlogExporterError, Interrupted, NoMemory, UsageError
 from exporter.message import PROGRAM, Message, message
+from exporter.translation import set_program_words
 
 COMMANDS: Final = {
+    "app": message("Open the window: everything on pages in your browser."),
     "init": message("Save a blog for the first time, and schedule a backup every night."),
     "backup": message("Back up a blog into an archive."),
     "capture": message("Capture the public pages of a blog as they look, as WARC."),
     "check": message("Check whether a backup of a blog would save everything."),
     "status": message("Show an archive's state: newest version, last run, completeness."),
+    "doctor": message("Find the problems of an archive and its surroundings, and solve them."),
+    "rename": message("Continue an archive after its blog was renamed."),
     "log": message("List the versions of an archive."),
     "diff": message("Show what changed between two versions."),
     "show": message("Show a record, now or at an earlier version."),
     "search": message("Search titles, bodies, comments and file names."),
     "files": message("List uploads and pictures, with their uses and gaps."),
     "verify": message("Check that an archive is intact and complete."),
+    "seal": message("Prove an archive's content and date with a signature and a timestamp."),
     "inspect": message("Show the values of a blog's undocumented flags."),
     "export": message("Export the blog for another service or program."),
     "move": message("Move the blog into a WordPress by its API."),
     "compare": message("Compare a new home with the archive."),
     "site": message("Make the offline site of any version, or a copy to publish."),
+    "library": message("Make one site of several blogs of one person."),
     "serve": message("Serve the site locally, with a search over all versions."),
     "sync": message("Copy an archive to another disk or to S3, or restore it."),
     "prune": message("Remove old versions by rules such as --keep-daily 30."),
+    "forget": message("Remove comments or an entry from everything, for good."),
     "rebuild": message("Rebuild latest/ and its views from the versions."),
     "login": message("Sign in at a blog's service for all later commands."),
     "logout": message("Delete a stored sign-in."),
@@ -52,16 +69,17 @@ COMMANDS: Final = {
 
 MODULES: Final = {
     "log": "versions", "diff": "versions", "inspect": "show", "prune": "upkeep", "rebuild": "upkeep",
-    "logout": "login", "whoami": "login",
+    "logout": "login", "whoami": "login", "app": "exporter.window.command",
 }  # fmt: skip
-"""The modules of commands that share one; other modules have the name of their command."""
+"""The modules of commands that share one, and of the window, which is above this room; other modules have the name of
+their command."""
 
 GROUPS: Final = {
-    message("Begin"): ("init", "demo", "profiles", "login", "logout", "whoami", "check"),
-    message("Back up"): ("backup", "capture", "schedule", "fleet", "status", "verify"),
-    message("Look"): ("log", "diff", "show", "search", "files", "site", "serve"),
+    message("Begin"): ("app", "init", "demo", "profiles", "login", "logout", "whoami", "check"),
+    message("Back up"): ("backup", "capture", "schedule", "fleet", "status", "verify", "seal"),
+    message("Look"): ("log", "diff", "show", "search", "files", "site", "library", "serve"),
     message("Move to a new home"): ("inspect", "export", "move", "compare"),
-    message("Keep in order"): ("sync", "prune", "rebuild", "completion"),
+    message("Keep in order"): ("doctor", "rename", "sync", "prune", "forget", "rebuild", "completion"),
 }
 """The headings of the commands in the help."""
 
@@ -85,7 +103,8 @@ class _LazyGroup(HelpedGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"exporter.cli.{MODULES.get(cmd_name, cmd_name)}")
+        name = MODULES.get(cmd_name, cmd_name)
+        module = importlib.import_module(name if "." in name else f"exporter.cli.{name}")
         commands = (each for each in vars(module).values() if isinstance(each, click.Command))
         return with_language(next(each for each in commands if each.name == cmd_name))
 
@@ -110,7 +129,24 @@ def run() -> NoReturn:
     open_closed_streams()
     if os.name == "posix" and sys.getfilesystemencoding() != "utf-8":
         _begin_in_utf8()
-    sys.exit(main(sys.argv[1:]))
+    set_program_words(_shell_words)
+    sys.exit(main(sys.argv[1:] or _without_a_command()))
+
+
+def _without_a_command() -> list[str]:
+    """Return the command of a start by a double-click; otherwise none, which shows the help."""
+    from exporter.cli.double_click import is_double_clicked, keep_the_address_secret
+
+    if not is_double_clicked(os.environ):
+        return []
+    keep_the_address_secret()
+    return ["app"]
+
+
+def _shell_words() -> str:
+    from exporter.cli.shell_words import shell_words
+
+    return shell_words()
 
 
 def _begin_in_utf8() -> NoReturn:
@@ -138,7 +174,10 @@ def main(arguments: list[str]) -> int:
             if stdout.on_loss is OnLoss.STOP:
                 stdout.on_loss = OnLoss.FAIL
             code = _failed(error, arguments)
-        return _with_loss(code, stdout)
+        code = _with_loss(code, stdout)
+        if events.wanted():
+            events.tell("end", exit_code=code)
+        return code
 
 
 def _with_loss(code: int, stdout: SafeStream) -> int:
@@ -157,7 +196,7 @@ def _failed(error: BaseException, arguments: list[str]) -> int:
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        click.echo(error.format_message(), err=True)
+        tell("said", error.format_message())
         return error.exit_code
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 1
@@ -167,7 +206,7 @@ def _failed(error: BaseException, arguments: list[str]) -> int:
     if ours.exit_code == 1 and any(argument.startswith("-vv") for argument in arguments):
         import traceback
 
-        traceback.print_exception(error)
+        tell("said", "".join(traceback.format_exception(error)).rstrip("\n"))
     report(ours, as_json="--json" in arguments)
     return ours.exit_code
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from exporter.move.outcome import MoveEvent, Thing
 
 _NAMED_RECORDS = 5
-_WORDS = {
+WORDS = {
     "made": message("made"),
     "changed": message("changed"),
     "there": message("there before"),
@@ -172,7 +172,7 @@ def _print(out: Output, moved: Moved) -> None:
         out.say(shown(line))
     outcome = moved.outcome
     heading = left(translated(message("new home")), 12)
-    out.say(heading + "".join(right(translated(_WORDS[did]), 13) for did in Did))
+    out.say(heading + "".join(right(translated(WORDS[did]), 13) for did in Did))
     for thing, counts in outcome.counts.items():
         if thing is Thing.TAG and not counts.total():
             continue
@@ -180,7 +180,7 @@ def _print(out: Output, moved: Moved) -> None:
     for (thing, did, why), keys in outcome.named.items():
         what, some = counted(len(keys), thing.noun), shown(_some(outcome.public_keys(thing, keys)))
         reason = shown(translated(why))
-        out.say("{did}: {things}: {reason}{some}", did=_WORDS[did], things=what, reason=reason, some=some)
+        out.say("{did}: {things}: {reason}{some}", did=WORDS[did], things=what, reason=reason, some=some)
     for thing, missing in outcome.missing.items():
         out.warn(
             "{things} not found at the last check, but should exist{some}",

@@ -12,13 +12,14 @@ import io
 import os
 import select
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
+from exporter.cli import events
 from exporter.frozen import frozen
 from exporter.message import PROGRAM, Message, as_message, message, message_n, said
 from exporter.text import printable, printable_json, printable_lines
@@ -160,24 +161,35 @@ class Output:
     verbosity: int = 0
     name: str | None = None
 
+    @property
+    def attended(self) -> bool:
+        """Whether a person can be asked: at a terminal, and not with ``--json`` or ``-q``."""
+        return not self.as_json and self.verbosity >= 0 and sys.stdin.isatty() and sys.stderr.isatty()
+
     def say(self, text: str = "", /, *, level: int = 0, **values: Any) -> None:
         """Print a line for people on standard error."""
         if self.verbosity >= level:
-            click.echo(printable_lines(translated(as_message(text, values))), err=True)
+            tell("said", printable_lines(translated(as_message(text, values))))
 
     def warn(self, text: str, /, **values: Any) -> None:
         """Print a warning on standard error, even if quiet."""
+        if events.wanted():
+            tell("warning", printable_lines(translated(as_message(text, values))))
+            return
         label = translated(message("warning: {text}", text=as_message(text, values)))
         click.echo(f"{PROGRAM}: {printable_lines(label)}", err=True)
 
     def notice(self, text: str, /, **values: Any) -> None:
         """Print good news on standard error, even if quiet."""
-        click.echo(f"{PROGRAM}: {printable_lines(translated(as_message(text, values)))}", err=True)
+        shown = printable_lines(translated(as_message(text, values)))
+        tell("notice", shown if events.wanted() else f"{PROGRAM}: {shown}")
 
     def answer(self, text: str, /, *, colour: bool = False, **values: Any) -> None:
-        """Print the answer of a query for people on standard output; nothing under ``--json``."""
+        """Print the answer of a query for people on standard output; under ``--json`` only as an event, if wanted."""
         if not self.as_json:
             click.echo(printable_lines(translated(as_message(text, values)), colours=colour), color=colour)
+        elif events.wanted():
+            events.tell("answer", text=printable_lines(translated(as_message(text, values))))
 
     def done(self, text: str, /, **values: Any) -> None:
         """Print a change on standard output; nothing if quiet or with ``--json``."""
@@ -207,6 +219,14 @@ class Output:
         sys.stdout.buffer.flush()
 
 
+def tell(event: str, text: str) -> None:
+    """Print lines on standard error, for people or as an event."""
+    if events.wanted():
+        events.tell(event, text=text)
+    else:
+        click.echo(text, err=True)
+
+
 def _harmless(text: bytes) -> bytes:
     """Escape the characters of a JSON text that control a terminal."""
     if text.isascii() and b"\x7f" not in text:
@@ -216,9 +236,11 @@ def _harmless(text: bytes) -> bytes:
 
 def report(error: BlogExporterError, *, as_json: bool) -> None:
     """Print the error that ended the program, unless it was printed before; with ``--json`` also as an object."""
-    if not error.reported:
-        line = translated(message("error: {text}", text=printable(translated(said(error)), 2000)))
-        click.echo(f"{PROGRAM}: {line}", err=True)
+    shown = printable(translated(said(error)), 2000)
+    if events.wanted():
+        events.tell("error", type=type(error).__name__, text=shown, exit_code=error.exit_code)
+    elif not error.reported:
+        click.echo(f"{PROGRAM}: {translated(message('error: {text}', text=shown))}", err=True)
     if as_json:
         english = printable(str(error), 2000)
         document = {"error": {"type": type(error).__name__, "message": english, "exit_code": error.exit_code}}
@@ -235,6 +257,7 @@ _COUNTED: Final[dict[str, Callable[[int], Message]]] = {
     "record": lambda n: message_n("{n:,} record", "{n:,} records", n),
     "capture": lambda n: message_n("{n:,} capture", "{n:,} captures", n),
     "version": lambda n: message_n("{n:,} version", "{n:,} versions", n),
+    "line": lambda n: message_n("{n:,} line", "{n:,} lines", n),
     "finding": lambda n: message_n("{n:,} finding", "{n:,} findings", n),
     "problem": lambda n: message_n("{n:,} problem", "{n:,} problems", n),
     "hit": lambda n: message_n("{n:,} hit", "{n:,} hits", n),
@@ -257,6 +280,15 @@ _COUNTED: Final[dict[str, Callable[[int], Message]]] = {
 def counted(number: int, noun: str) -> Message:
     """Return a number with its noun: ``1 entry``, ``2 entries``."""
     return _COUNTED[noun](number)
+
+
+def counted_records(records: Mapping[str, int]) -> Message:
+    """Return the numbers of entries and comments, in words."""
+    entries, comments = (records.get(name, 0) for name in ("entries", "comments"))
+    both = counted(entries, "entry"), counted(comments, "comment")
+    if entries and comments:
+        return message("{entries} and {comments}", entries=both[0], comments=both[1])
+    return both[0] if entries else both[1]
 
 
 def sentence(part: str) -> Message:

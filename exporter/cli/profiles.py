@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -11,9 +11,12 @@ from exporter.cli.help import cli_command
 from exporter.cli.options import with_config
 from exporter.cli.output import OnLoss, Output
 from exporter.message import message
-from exporter.service.declarations import BLOG_HOSTS, FactBasis, KnownFact, Profile
+from exporter.service.declarations import BLOG_HOSTS, DEVELOPER_PAGE, FactBasis, KnownFact, Profile
 from exporter.service.registry import PROFILES
 from exporter.settings import ConfigFile, check_profile, known_profiles, profile_named, read_config
+
+_LABELS: Final = {BLOG_HOSTS: message("hosts of its blogs"), DEVELOPER_PAGE: message("page for developers")}
+"""The names of the facts that are not settings."""
 
 
 @cli_command(
@@ -67,7 +70,7 @@ def _print(out: Output, profile: Profile) -> None:
     else:
         out.answer("{name}: {title}", name=profile.name, title=profile.title)
     for name, fact in profile.facts.items():
-        shown = message("hosts of its blogs") if name == BLOG_HOSTS else name
+        shown = _LABELS.get(name, name)
         out.answer("  {name} = {value}", name=shown, value=fact.value)
         out.answer("      {standing}", standing=_basis(fact))
     if profile.unknown:
@@ -77,6 +80,8 @@ def _print(out: Output, profile: Profile) -> None:
 
 
 def _basis(fact: KnownFact) -> str:
+    if fact.basis is FactBasis.AGREED:
+        return message("agreed with the service's owner: {source}", source=fact.source)
     if fact.basis is FactBasis.DOCUMENTED:
         return message("documented: {source}", source=fact.source)
     if fact.basis is FactBasis.OBSERVED:

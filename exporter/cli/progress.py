@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from exporter.cli import events
 from exporter.cli.output import time_text
 from exporter.cli.progress_bar import LineTimer, has_terminal
 from exporter.clock import for_people
@@ -49,7 +50,9 @@ _LIST_NAMES = {
 
 
 def progress_for(out: Output, zone: tzinfo) -> Progress:
-    """Return bars on a terminal, otherwise plain lines; times are in ``zone``."""
+    """Return bars on a terminal, events for a program, otherwise plain lines; times are in ``zone``."""
+    if events.wanted():
+        return _Events(out, zone)
     return _Bars(out, zone) if has_terminal(out) else Progress(out, zone)
 
 
@@ -186,6 +189,48 @@ def _source_sentence(event: SourceNotes | RecordsJoined, shown: Callable[[str, i
         conflicts=len(event.conflicts) + event.more_conflicts,
         lines=lines,
     )
+
+
+class _Events(Progress):
+    """Events for a program that shows the progress: a row for each list and each kind of record."""
+
+    def __init__(self, out: Output, zone: tzinfo) -> None:
+        super().__init__(out, zone)
+        self._pace = events.Pace()
+        self._lists: dict[Kind, tuple[int, int | None]] = {}
+        self._first_entry: events.Pace | None = None
+        self._first_asset: events.Pace | None = None
+
+    def close(self) -> None:
+        """Tell the last counts."""
+        self._tell()
+
+    def _show(self, event: BackupEvent) -> None:
+        match event:
+            case PageRead():
+                self._lists[event.kind] = (event.page, None if event.pages is None else max(event.pages, event.page))
+            case EntriesPlanned():
+                self._first_entry = self._first_entry or events.Pace()
+            case AssetsPlanned():
+                self._first_asset = self._first_asset or events.Pace()
+        if self._pace.is_due():
+            self._tell()
+
+    def _tell(self) -> None:
+        rows: list[dict[str, object]] = [
+            {"name": translated(_LIST_NAMES[kind]), "kind": f"{kind}_pages", "done": page, "total": pages}
+            for kind, (page, pages) in self._lists.items()
+        ]
+        left: float | None = None
+        assets = max(self._assets, self._assets_planned)
+        for kind, name, done, total, pace in (
+            (Kind.ENTRIES, message("entries"), self._entries, self._entries_planned, self._first_entry),
+            (Kind.ASSETS, message("pictures"), self._assets, assets, self._first_asset),
+        ):
+            if pace is not None and total:
+                rows.append({"name": translated(name), "kind": str(kind), "done": done, "total": total})
+                left = pace.seconds_left(done, total) if done < total else left
+        events.tell("progress", rows=rows, seconds_left=left)
 
 
 class _Bars(Progress):

@@ -6,6 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
+from exporter.cli import events
 from exporter.translation import translated
 
 if TYPE_CHECKING:
@@ -32,15 +33,17 @@ class LineTimer:
 
 def has_terminal(out: Output) -> bool:
     """Return whether there is a terminal that shows bars."""
-    return out.verbosity >= 0 and sys.stderr.isatty()
+    return out.verbosity >= 0 and sys.stderr.isatty() and not events.wanted()
 
 
 class ProgressBar:
-    """One bar for a command without events; nothing without a terminal."""
+    """One bar for a command without events; nothing without a terminal, unless a program asks for events."""
 
     def __init__(self, out: Output, name: str) -> None:
         self.out = out
         self.timer = LineTimer()
+        self._name = name
+        self._pace = events.Pace() if events.wanted() else None
         self._bars: RichProgress | None = None
         if has_terminal(out):
             from rich.console import Console
@@ -58,6 +61,9 @@ class ProgressBar:
         """Show that ``done`` of ``total`` items are done."""
         if self._bars is not None:
             self._bars.update(self._task, completed=done, total=total)
+        elif self._pace is not None and self._pace.is_due(ended=done == total):
+            row = {"name": translated(self._name), "done": done, "total": total}
+            events.tell("progress", rows=[row], seconds_left=self._pace.seconds_left(done, total))
 
     def __enter__(self) -> Self:
         if self._bars is not None:

@@ -8,6 +8,8 @@ from typing import TypeVar
 
 import click
 
+from exporter.cli import events
+from exporter.cli.output import tell
 from exporter.cli.signals import ended_at_a_question
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message, said
@@ -30,7 +32,7 @@ class Questions:
     def say(self, text: str = "") -> None:
         """Print a line; untrusted text in it cannot control the terminal."""
         if not self.silent:
-            click.echo(printable(translated(text)), err=True)
+            tell("said", printable(translated(text)))
 
     def text(self, question: str, default: str = "") -> str:
         """Ask for a text; Enter means ``default``."""
@@ -46,6 +48,8 @@ class Questions:
         """
         if self.silent:
             return read(default)
+        if events.wanted():
+            raise UsageError(message("Nobody answered this question: {question}", question=question))
         shown = printable(translated(question)) + (f" [{printable(default)}]" if default else "")
         while True:
             answer: str = click.prompt(shown, default=default, show_default=False, err=True, type=str).strip()
@@ -86,11 +90,19 @@ class Questions:
 def ask(question: str, /, *, hidden: bool = False) -> str:
     """Ask the user. Without a terminal, the answer to a question for a secret is empty.
 
+    For a program that follows the events, the question is an event, and the answer is the next line of standard input.
+
     Raises:
-        UsageError: there is no terminal.
+        UsageError: there is no terminal, or that program ended.
     """
     if hidden and not sys.stdin.isatty():
         return ""
+    if events.wanted():
+        events.tell("question", text=printable(translated(question)))
+        line = sys.stdin.readline()
+        if line:
+            return line.strip()
+        raise UsageError(message("Nobody answered this question: {question}", question=question))
     try:
         with ended_at_a_question():
             answer: str = click.prompt(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exporter.cli.blog_names import archive_named
 from exporter.cli.help import HelpedGroup
 from exporter.cli.options import settings_of, with_config
 from exporter.cli.output import Output
@@ -130,7 +131,7 @@ def remove(*, out: Output, words: str, config: Path | None) -> int:
 def status(*, out: Output, words: str, config: Path | None) -> int:
     """Show a schedule."""
     from exporter.archive.archive import Archive
-    from exporter.cli.status import OUTCOMES
+    from exporter.check.archive_state import OUTCOMES
     from exporter.schedule import schedulers
 
     archive = _root(out, words, config)
@@ -164,10 +165,14 @@ def _named(options: Mapping[str, object]) -> list[str]:
 
 
 def _root(out: Output, words: str, config: Path | None) -> Path:
-    """Return an archive's folder, which may no longer exist."""
+    """Return an archive's folder. It may no longer exist if its backup is still scheduled."""
+    from exporter.schedule import schedulers
+
     settings_of(out, config)
-    table = read_config(config).blogs.get(words)
-    return _absolute(Path(words) if table is None else table.archive)
+    folder = _absolute(Path(words))
+    if words not in read_config(config).blogs and schedulers.find(folder) is not None:
+        return folder
+    return _absolute(archive_named(words, config))
 
 
 def _absolute(path: Path) -> Path:

@@ -26,6 +26,7 @@ _EPILOG = message(
 Examples:
   blog-exporter serve DIR --open                 (show it in the browser; Ctrl-C ends it)
   blog-exporter serve DIR --at 2020-01-31        (an earlier state)
+  blog-exporter serve DIR --mcp                  (for an assistant; docs/assistant.md)
   blog-exporter serve DIR --host 192.168.1.5 --let-the-network-read-all
 """
 )
@@ -49,6 +50,12 @@ Examples:
     "--host", default="127.0.0.1", metavar="HOST", help=message("Address to listen at. [default: this machine alone]")
 )
 @click.option("--open", "opens", is_flag=True, help=message("Open it in the browser."))
+@click.option(
+    "--mcp",
+    is_flag=True,
+    help=message("Answer an assistant by the Model Context Protocol on standard input and output."),
+)
+@click.option("--everything", is_flag=True, help=message("With --mcp: also answer what is not public, or gone."))
 @click.option("--no-secret", is_flag=True, help=message("Use no secret address: all users here may read it."))
 @click.option(
     "--let-the-network-read-all",
@@ -66,6 +73,8 @@ def serve_command(
     port: int,
     host: str,
     opens: bool,
+    mcp: bool,
+    everything: bool,
     no_secret: bool,
     consent: bool,
 ) -> int:
@@ -77,6 +86,10 @@ def serve_command(
     from exporter.serve.app import Server, site_folder
     from exporter.serve.listening import Place, is_loopback
 
+    if mcp:
+        return _serve_assistant(archive, settings, everything=everything)
+    if everything:
+        raise UsageError(message("--everything needs --mcp: the site on this machine has everything anyway."))
     if not host.strip("[]"):
         raise UsageError(message("--host is empty: name the address to listen at, or leave it out."))
     if not is_loopback(host) and not consent:
@@ -97,6 +110,17 @@ def serve_command(
     return 0
 
 
+def _serve_assistant(archive: Archive, settings: Settings, *, everything: bool) -> int:
+    from tempfile import TemporaryDirectory
+
+    from exporter.serve.assistant import Assistant
+    from exporter.serve.mcp_server import serve
+
+    with TemporaryDirectory(prefix="blog-exporter-mcp-") as folder:
+        serve(Assistant(archive.path, settings, Path(folder), everything=everything))
+    return 0
+
+
 async def _run(server: Server, out: Output, signals: Signals, *, opens: bool) -> None:
     import asyncio
 
@@ -110,12 +134,12 @@ async def _run(server: Server, out: Output, signals: Signals, *, opens: bool) ->
                 out.say(message("Open it in a browser. Ctrl-C ends the server."))
                 await ended
             out.say(message("It opens in your browser. If it does not, open that address. Ctrl-C ends the server."))
-            with _shown_in_browser(address):
+            with shown_in_browser(address):
                 await ended
 
 
 @contextlib.contextmanager
-def _shown_in_browser(address: str) -> Iterator[None]:
+def shown_in_browser(address: str) -> Iterator[None]:
     """Open an address in a browser, through a file that only this user can read.
 
     Other users of the machine can read the arguments of the browser, so they must not contain the secret address.

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final, TypeVar
 
+from exporter.cli import events
 from exporter.errors import Interrupted, Terminated
 from exporter.message import PROGRAM, filled, message, message_template
 
@@ -108,8 +109,13 @@ class Signals:
         if not self._over.wait(_PATIENCE_SECONDS) and self._error is not None:
             # Not through sys.stderr, whose lock the interrupted code may hold.
             with contextlib.suppress(OSError):
-                os.write(2, f"{PROGRAM}: error: {self._error}\n".encode())
+                os.write(2, self._last_words(self._error))
             os._exit(self._error.exit_code)
+
+    def _last_words(self, error: Interrupted) -> bytes:
+        if events.wanted():
+            return events.line("error", type=type(error).__name__, text=str(error), exit_code=error.exit_code)
+        return f"{PROGRAM}: error: {error}\n".encode()
 
     def raise_if_signalled(self) -> None:
         """Raise the error of a signal that was lost.

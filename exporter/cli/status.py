@@ -14,8 +14,8 @@ from exporter.cli.options import duration_option, opened, readable_archive, with
 from exporter.cli.output import Output, ago_text, counted
 from exporter.cli.summary import completeness_lines, countdown_line, countdown_of, problem_text, saved_and_all
 from exporter.clock import SystemClock, for_people
-from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, LastRunFailed, NoArchive, Stale, UsageError
-from exporter.message import Message, filled, listed, message, message_template, restored_from, suggested
+from exporter.errors import BlogExporterError, NoArchive, UsageError
+from exporter.message import Message, listed, message, restored_from
 from exporter.model.kinds import Kind
 from exporter.settings import Settings
 from exporter.text import printable
@@ -23,15 +23,6 @@ from exporter.translation import translated
 
 if TYPE_CHECKING:
     from exporter.library.status import Status, StatusProblem
-
-OUTCOMES = {
-    "saved": message("saved"),
-    "unchanged": message("nothing had changed"),
-    "partial": message("saved, but not everything"),
-    "failed": message("failed"),
-    "refused": message("was refused"),
-    "interrupted": message("was interrupted"),
-}
 
 CAPTURE_OUTCOMES = {
     "captured": message("saved"),
@@ -47,51 +38,16 @@ _NOUNS: Mapping[str, str] = {
 }  # fmt: skip
 
 
-_PROBLEMS: Mapping[str, tuple[Message, type[BlogExporterError], str]] = {
-    "LAST_RUN_FAILED": (
-        message("FAILED"),
-        LastRunFailed,
-        message_template("The last run of {blog} in {archive} at {time} {how}: {reason}"),
-    ),
-    "LAST_RUN_DIED": (
-        message("FAILED"),
-        LastRunFailed,
-        message_template("The last run of {blog} in {archive} did not finish. The next backup resumes it: {command}"),
-    ),
-    "IN_THE_FUTURE": (
-        message("STALE"),
-        Stale,
-        message_template(
-            "The last run of {blog} in {archive} is dated in the future ({since}). Set this machine's clock, "
-            "then back up: {command}"
-        ),
-    ),
-    "DAMAGED": (
-        message("DAMAGED"),
-        ArchiveDamaged,
-        message_template("{blog} in {archive} is damaged: {paths}. For the possible repairs: {command}"),
-    ),
-    "STALE": (
-        message("STALE"),
-        Stale,
-        message_template(
-            "The last successful run of {blog} in {archive} ended {since}, more than {limit} ago. Back up: {command}"
-        ),
-    ),
-    "FIRST_RUN": (
-        message("FIRST BACKUP UNDER WAY"),
-        Incomplete,
-        message_template(
-            "The first backup of {blog} is under way, by process {pid} since {since}: there is nothing to show yet."
-        ),
-    ),
-    "INCOMPLETE": (
-        message("INCOMPLETE"),
-        Incomplete,
-        message_template("{blog} in {archive} is incomplete: {reason}. The next backup tries again: {command}"),
-    ),
+_HEADLINES: Mapping[str, Message] = {
+    "LAST_RUN_FAILED": message("FAILED"),
+    "LAST_RUN_DIED": message("FAILED"),
+    "IN_THE_FUTURE": message("STALE"),
+    "DAMAGED": message("DAMAGED"),
+    "STALE": message("STALE"),
+    "FIRST_RUN": message("FIRST BACKUP UNDER WAY"),
+    "INCOMPLETE": message("INCOMPLETE"),
 }
-"""The headline of each :class:`~exporter.library.status.StatusProblem`, and the error that ends the command."""
+"""The headline of each :class:`~exporter.library.status.StatusProblem`."""
 
 
 @cli_command(
@@ -184,39 +140,20 @@ def _for_people(time: object, zone: tzinfo) -> str | None:
 
 
 def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None) -> BlogExporterError:
-    last, archive = document["last_run"] or {}, document["archive"]
-    command = "verify" if problem.name == "DAMAGED" else "backup"
-    values = {
-        "blog": printable(document["blog_id"]),
-        "archive": archive,
-        "command": suggested(command, Path(archive)),
-        "since": document["last_success"],
-        "limit": max_age,
-    }
-    if problem.name == "LAST_RUN_FAILED":
-        values |= {"time": last.get("finished_at"), "how": OUTCOMES.get(str(last.get("outcome")), OUTCOMES["failed"])}
-        if not last.get("error"):
-            return LastRunFailed("The last run of {blog} in {archive} at {time} {how}.", **values)
-        values["reason"] = restored_from(last, "error")
-    elif problem.name == "DAMAGED":
-        values["paths"] = listed(printable(path, 120) for path in document["damaged"][:3])
-    elif problem.name == "FIRST_RUN":
-        values |= {name: str(document["writer"].get(name)) for name in ("pid", "since")}
-    elif problem.name == "INCOMPLETE":
-        if document["newest"] is None:
-            return Incomplete(
-                "The newest capture of {blog} in {archive} is not complete. The next one tries again: {command}",
-                **{**values, "command": suggested("capture", Path(archive))},
-            )
-        values["reason"] = next(map(problem_text, document["problems"]), message("runs.jsonl does not say why"))
-    _, kind, template = _PROBLEMS[problem.name]
-    return kind(filled(template, **values))
+    from exporter.check.archive_state import STATE_ERRORS, state_finding
+
+    why = next(map(problem_text, document["problems"]), "")
+    finding = state_finding(problem, document, limit=max_age, why=why)
+    if not finding.command:
+        return STATE_ERRORS[problem](finding.said)
+    values = {"said": finding.said, "advice": finding.advice, "command": finding.command}
+    return STATE_ERRORS[problem](message("{said} {advice} {command}", **values))
 
 
 def _headline(found: Status) -> Message:
     """Return the one line: ``OK · last success 6 h ago · 300 entries · 47 of 48 pictures``."""
-    state = message("OK") if found.problem is None else _PROBLEMS[found.problem.name][0]
-    if state == _PROBLEMS["FIRST_RUN"][0]:
+    state = message("OK") if found.problem is None else _HEADLINES[found.problem.name]
+    if state == _HEADLINES["FIRST_RUN"]:
         return state
     if found.age is None:
         if found.document["capture"] is not None and found.document["last_run"] is None:
@@ -257,6 +194,7 @@ def _of(numbers: tuple[int, int], all_of_them: Message) -> Message:
 
 
 def _print(out: Output, document: dict[str, Any], found: Status) -> None:
+    from exporter.check.archive_state import OUTCOMES
     from exporter.library.status import SUCCESSES
 
     newest, last, writer = document["newest"], document["last_run"], document["writer"]
@@ -279,7 +217,7 @@ def _print(out: Output, document: dict[str, Any], found: Status) -> None:
             out.answer(message("As of the last run that finished:"))
     begun = newest is not None or last is not None
     if begun and (found.problem is None or found.problem.name != "FIRST_RUN"):
-        for each in completeness_lines(document["completeness"], document["problems"]):
+        for each in completeness_lines(Path(document["archive"]), document["completeness"], document["problems"]):
             out.answer(each)
     for line in _capture_lines(document["capture"]):
         out.answer(line)

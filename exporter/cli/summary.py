@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.cli.output import Output, counted, shown, size_text, time_text
-from exporter.message import Message, listed, message, message_n, restored_from
+from exporter.message import Message, listed, message, message_n, restored_from, suggested
 from exporter.model.kinds import KIND_NAMES, Kind
 from exporter.service.registry import service_of
 from exporter.text import printable, right
@@ -52,9 +52,10 @@ def summary_lines(root: Path, outcome: Outcome, took: timedelta) -> Iterator[str
     if outcome.damaged:
         yield message("Still damaged: {paths}; verify says what to do.", paths=_named(outcome.damaged))
     if outcome.assets is not None:
-        yield from _asset_lines(outcome.assets)
+        yield from _asset_lines(root, outcome.assets)
     if outcome.completeness is not None:
-        yield from completeness_lines(outcome.completeness, [problem.document() for problem in outcome.problems])
+        problems = [problem.document() for problem in outcome.problems]
+        yield from completeness_lines(root, outcome.completeness, problems)
     if outcome.warc is not None:
         yield from _warc_lines(outcome.warc)
     yield _cost_line(outcome, took)
@@ -138,10 +139,13 @@ def quiet_line(blog_id: str, outcome: Outcome, *, known: bool = False) -> str | 
     return message("{name}: {what}", name=printable(blog_id, 120), what=what)
 
 
-def completeness_lines(completeness: Mapping[str, Any], problems: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def completeness_lines(
+    place: object, completeness: Mapping[str, Any], problems: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
     """Yield whether everything is saved, in numbers, and the problems.
 
     Args:
+        place: the archive's folder, or the address of a copy, for commands.
         completeness: the object of that name in a manifest, also one of an earlier program without some numbers.
         problems: the problems in the manifest.
     """
@@ -157,10 +161,10 @@ def completeness_lines(completeness: Mapping[str, Any], problems: Sequence[Mappi
         max(_left_out(completeness, kind, reason) for kind in ("assets", "files")) for reason in ("lost", "by_choice")
     )
     if lost:
-        yield message("Gone for good: {files}; blog-exporter files DIR --missing lists them.", files=_files(lost))
+        yield message("Gone for good: {files}. To list them: {command}", files=_files(lost), command=_listing(place))
     if by_choice:
         yield message(
-            "Left out by a setting: {files}; blog-exporter files DIR --missing lists them.", files=_files(by_choice)
+            "Left out by a setting: {files}. To list them: {command}", files=_files(by_choice), command=_listing(place)
         )
     if not completeness.get("sweeps_agreed", True):
         yield message("The blog kept changing while it was read; everything that existed throughout is saved.")
@@ -188,7 +192,7 @@ def _cost_line(outcome: Outcome, took: timedelta) -> str:
     return message("{cost}.", cost=listed(parts))
 
 
-def _asset_lines(assets: AssetSummary) -> Iterator[str]:
+def _asset_lines(root: Path, assets: AssetSummary) -> Iterator[str]:
     """Yield the inferred addresses of uploads, and each file that this run is the first to miss."""
     if assets.inferred:
         yield message(
@@ -218,7 +222,14 @@ def _asset_lines(assets: AssetSummary) -> Iterator[str]:
         reason = printable(translated(one.reason), 200)
         yield message("  - {name}: {reason}", name=printable(one.url, 200), reason=reason)
     if len(new) > _PROBLEMS_SHOWN:
-        yield message("  … and {n:,} more; blog-exporter files DIR --missing lists them.", n=len(new) - _PROBLEMS_SHOWN)
+        yield message(
+            "  … and {n:,} more. To list them: {command}", n=len(new) - _PROBLEMS_SHOWN, command=_listing(root)
+        )
+
+
+def _listing(place: object) -> str:
+    """Return the command that lists the files that an archive lacks."""
+    return suggested("files", place, "--missing")
 
 
 def problem_text(problem: Mapping[str, Any]) -> str:

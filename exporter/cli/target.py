@@ -16,9 +16,7 @@ from exporter.errors import BlogExporterError, NoArchive, UsageError
 from exporter.frozen import frozen
 from exporter.message import listed, message, suggested
 from exporter.settings import (
-    SETTINGS,
     BlogTable,
-    Origin,
     Remembered,
     Settings,
     option_name,
@@ -75,9 +73,6 @@ _FULL_ID: Final = re.compile(r"[^/\\:]+\.[^/\\:]+\.[^/\\:]+")
 _BACKUP: Final = "backup"
 _OF_A_SERVICE: Final = frozenset({"base_url", "profile", "account"})
 """The options of commands about a service, such as ``login``."""
-_NEVER_PROPOSED: Final = frozenset({"token_file"})
-"""The options that no archive may make a user type."""
-_ON: Final = frozenset({"yes", "true", "1", "on"})
 
 
 @frozen
@@ -220,15 +215,13 @@ def _service_of(root: Path) -> str | None:
 
 def _notice(root: Path, kept: ArchiveSettings, settings: Settings, command: str) -> str | None:
     """Return a notice of settings that another user wrote into the archive and that nothing else decides."""
-    proposed = {
-        name: str(value)
-        for name, value in kept.unconfirmed.items()
-        if settings.sources[name].origin in {Origin.PROFILE, Origin.DEFAULT}
-    }
+    from exporter.archive.settings_file import NEVER_PROPOSED, option_words, proposed_settings
+
+    proposed = proposed_settings(kept, settings)
     if not proposed:
         return None
-    allowed = proposed.keys() - _NEVER_PROPOSED if command == _BACKUP else proposed.keys() & _OF_A_SERVICE
-    words = [word for name in sorted(allowed) for word in _option(name, proposed[name])]
+    allowed = proposed.keys() - NEVER_PROPOSED if command == _BACKUP else proposed.keys() & _OF_A_SERVICE
+    words = [word for name in sorted(allowed) for word in option_words(name, proposed[name])]
     facts = {
         "path": kept.path,
         "names": listed(f"{name} = {value!r}" for name, value in proposed.items()),
@@ -246,10 +239,3 @@ def _notice(root: Path, kept: ArchiveSettings, settings: Settings, command: str)
         "Only if you trust it, type once: {command}",
         **facts,
     )
-
-
-def _option(name: str, value: str) -> list[str]:
-    """Return the arguments that give a setting this value."""
-    if SETTINGS[name].default == "no":
-        return [option_name(name)] if value.lower() in _ON else []
-    return [f"{option_name(name)}={value}"] if value.startswith("-") else [option_name(name), value]

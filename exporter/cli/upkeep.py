@@ -9,7 +9,7 @@ import click
 from exporter.cli.help import cli_command
 from exporter.cli.options import archive_argument, with_archive, without_views
 from exporter.cli.output import Output, counted, size_text
-from exporter.message import listed, message
+from exporter.message import listed, message, suggested
 from exporter.settings import Settings
 
 if TYPE_CHECKING:
@@ -84,6 +84,11 @@ def prune_command(*, out: Output, archive: Archive, settings: Settings, dry_run:
     if pruned.assets:
         unused, size = counted(pruned.assets, "unused asset"), size_text(pruned.asset_bytes)
         say(message("Also removed {assets} ({size}).", assets=unused, size=size))
+    if plan.dropped and archive.layout.evidence.kind() == "a folder":
+        out.warn(
+            "Seals do not fit versions that are rewritten after them. Confirm it with your key: {command}",
+            command=suggested("seal", archive.path, "--rewritten"),
+        )
     return 0
 
 

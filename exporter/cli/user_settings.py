@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -100,6 +100,61 @@ def keep_setting(path: Path, name: str, value: str) -> None:
             raise UsageError("{path} cannot be added to; add this yourself: {table}", path=path, table=added.strip())
         atomic.make_folder(place.parent)
         atomic.write_file(place, after.encode())
+
+
+def set_setting(path: Path, name: str, value: str | None, blog: str) -> None:
+    """Add, change or remove a setting in a blog's table. All other bytes stay unchanged.
+
+    Args:
+        path: the settings file, which has the table.
+        name: the setting.
+        value: its text; ``None`` to remove it.
+        blog: the name of the table.
+
+    Raises:
+        UsageError: the file cannot be changed in this way, or not be written.
+    """
+    place = path.resolve()  # some users link to a file elsewhere
+    added = "" if value is None else f"{name} = {quoted(value)}\n"
+    with atomic.translated(path):
+        try:
+            text = place.read_bytes().decode("utf-8")
+            wanted = tomllib.loads(text)
+            table = wanted["blogs"][blog]
+            if value is None:
+                table.pop(name, None)
+            else:
+                table[name] = value
+            after = next(each for each in _edits(text, name, added) if _reads_as(each, wanted))
+        except (ValueError, LookupError, TypeError, AttributeError, StopIteration):
+            shown = added.strip() or name
+            raise UsageError(
+                "{path} cannot be changed here; change this yourself in [blogs.{blog}]: {line}",
+                path=path,
+                blog=blog,
+                line=shown,
+            ) from None
+        atomic.write_file(place, after.encode())
+
+
+def _edits(text: str, name: str, added: str) -> Iterator[str]:
+    """Yield the text with the setting changed, removed or added at each place that may be the right one."""
+    yield text
+    lines = text.splitlines(keepends=True)
+    for number, each in enumerate(lines):
+        key, _, _ = each.partition("=")
+        if key.strip() == name:
+            yield "".join([*lines[:number], added, *lines[number + 1 :]])
+        elif each.lstrip().startswith("[") and added:
+            header = each if each.endswith("\n") else f"{each}\n"
+            yield "".join([*lines[:number], header, added, *lines[number + 1 :]])
+
+
+def _reads_as(text: str, wanted: Mapping[str, object]) -> bool:
+    try:
+        return tomllib.loads(text) == wanted
+    except ValueError:
+        return False
 
 
 def _end_of_top(text: str) -> int:

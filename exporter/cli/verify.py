@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +12,7 @@ import click
 
 from exporter.archive.archive import Archive
 from exporter.archive.layout import capture_numbers
-from exporter.cli.help import cli_command
+from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import (
     complete_archives,
     identity_option,
@@ -21,7 +22,7 @@ from exporter.cli.options import (
     warn_about_locked,
     with_output,
 )
-from exporter.cli.output import Output, counted, shown
+from exporter.cli.output import Output, counted, counted_records, shown
 from exporter.cli.summary import completeness_lines
 from exporter.errors import ArchiveDamaged, CopyEncrypted, Incomplete, UsageError
 from exporter.message import Message, message, suggested
@@ -30,7 +31,11 @@ from exporter.text import printable
 
 if TYPE_CHECKING:
     from exporter.archive.checks import Finding
+    from exporter.archive.forgotten import ForgettingNote
     from exporter.cli.progress_bar import ProgressBar
+    from exporter.evidence.checks import Evidence
+
+    LookAtSeals = Callable[[Archive, str], Evidence]
 
 _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
 
@@ -47,20 +52,47 @@ _DIGITS: Final = re.compile("[0-9a-f]{8,64}")
         The command prints the archive's head, a hash of everything. Keep it elsewhere: --expect shows later that
         this is the same archive or a newer state of it. Without --identity, the check of an encrypted copy is
         limited to sizes. Exits with 13 if something is damaged or --expect fails, and with 3 if the archive is
-        intact but incomplete."""
+        intact but incomplete.
+
+        --evidence also checks the seals, without a network: by when the content existed, and that it is unaltered
+        since. Exits with 5 if no seal exists."""
     ),
 )
 @click.argument("archive", metavar="DIR", shell_complete=complete_archives)
 @click.option("--quick", is_flag=True, help=message("Check sizes, chains, and the hashes of changed files."))
 @click.option("--repair", "repairs", is_flag=True, help=message("First restore damaged files, without the service."))
 @click.option("--expect", metavar="HASH", help=message("Fail unless HASH is the present head, or an earlier one."))
+@click.option("--evidence", "sealed", is_flag=True, help=message("Also check the seals, without a network."))
+@click.option("--seal", "kept", multiple=True, metavar="FILE|HASH", help=message("Also check a seal kept elsewhere."))
+@click.option("--signers", type=PATH, metavar="FILE", help=message("Trust only the public keys in FILE for seals."))
+@click.option(
+    "--tsa-root", type=PATH, metavar="FILE", help=message("PEM file of root certificates to trust for timestamps.")
+)
 @identity_option
 @with_output()
 def verify_command(
-    *, out: Output, archive: str, quick: bool, repairs: bool, expect: str | None, identities: tuple[Path, ...]
+    *,
+    out: Output,
+    archive: str,
+    quick: bool,
+    repairs: bool,
+    expect: str | None,
+    identities: tuple[Path, ...],
+    sealed: bool,
+    kept: tuple[str, ...],
+    signers: Path | None,
+    tsa_root: Path | None,
 ) -> int:
     """Run ``verify``."""
     digits = None if expect is None else _digits(expect)
+    look = None
+    if sealed or kept or signers is not None or tsa_root is not None:
+        if quick:
+            # A quick check trusts the times of files, which a forger can set.
+            raise UsageError(message("Seals prove something only if every byte is checked: leave out --quick."))
+        from exporter.cli.evidence import evidence_check
+
+        look = evidence_check(out, signers=signers, kept=kept, tsa_root=tsa_root)
     archive = place_named(archive)
     if is_copy(archive, identities):
         if quick or repairs:
@@ -69,7 +101,7 @@ def verify_command(
                 "--quick and --repair."
             )
             raise UsageError(text)
-        return _verify_copy(out, archive, identities, digits)
+        return _verify_copy(out, archive, identities, digits, look)
     reader = Archive.open(Path(archive))
     has_captures = bool(capture_numbers(reader.layout))
     if not has_captures:
@@ -84,10 +116,13 @@ def verify_command(
         findings = reader.verify(quick=quick, progress=bar.update, records=records)
         found = _printed(out, findings, lambda finding: finding.mend)
         backup = suggested("backup", Path(archive))
-        return _report(out, reader, str(reader.path.absolute()), found, digits, backup, quick=quick, restored=restored)
+        about = {"quick": quick, "restored": restored}
+        return _report(out, reader, str(reader.path.absolute()), found, digits, backup, look, **about)
 
 
-def _verify_copy(out: Output, place: str, identities: tuple[Path, ...], digits: str | None) -> int:
+def _verify_copy(
+    out: Output, place: str, identities: tuple[Path, ...], digits: str | None, look: LookAtSeals | None
+) -> int:
     """Check a copy in its store."""
     from exporter.copies.checks import CopyCheck
     from exporter.copies.opening import locks_of
@@ -95,7 +130,7 @@ def _verify_copy(out: Output, place: str, identities: tuple[Path, ...], digits: 
     try:
         opened = store_at(place, identities)
     except CopyEncrypted:
-        if digits is not None:
+        if digits is not None or look is not None:
             raise
         return _look_from_outside(out, place)
     with CopyCheck(opened) as check, _bar(out) as bar:
@@ -105,7 +140,7 @@ def _verify_copy(out: Output, place: str, identities: tuple[Path, ...], digits: 
         if locked is not None:
             warn_about_locked(out, locked)
         about = {"locked": None if locked is None else locked.document()}
-        return _report(out, check.archive, opened.place, found, digits, None, **about)
+        return _report(out, check.archive, opened.place, found, digits, None, look, **about)
 
 
 def _look_from_outside(out: Output, place: str) -> int:
@@ -175,6 +210,7 @@ def _report(
     found: tuple[list[dict[str, object]], int],
     digits: str | None,
     backup: str | None,
+    look: LookAtSeals | None,
     **about: object,
 ) -> int:
     """Print the result of a check.
@@ -186,17 +222,29 @@ def _report(
         found: the findings and the number of damaged files.
         digits: the expected head.
         backup: the command that backs up the archive; ``None`` for a copy, which no backup writes.
+        look: checks the seals, if that was asked for.
         about: further members of the JSON object.
 
     Raises:
         ArchiveDamaged: something is damaged, or the head is not the expected one.
         Incomplete: everything is intact, but not complete.
+        NoSuchRecord: the seals should be checked, and none exists.
     """
     findings, damage = found
+    proofs: list[Message] = []
+    if look is not None:
+        from exporter.cli.evidence import evidence_document, evidence_lines
+
+        evidence = look(reader, place)
+        about["evidence"] = evidence_document(evidence)
+        proofs = list(evidence_lines(evidence, every=out.verbosity > 0))
+        others, broken = _printed(out, evidence.findings, lambda finding: finding.mend)
+        findings, damage = findings + others, damage + broken
     completeness, problems = reader.completeness()
     newest = reader.head()
     known = None if digits is None else _has_been(reader, digits)
     versions = len(reader.versions())
+    notes = _notes(reader)
     document: dict[str, Any] = {
         "archive": place,
         "versions": versions,
@@ -207,6 +255,7 @@ def _report(
         "completeness": completeness,
         "problems": problems,
         "findings": findings,
+        "forgotten": [{"at": note.at, "records": dict(note.records)} for note in notes],
     }
     out.document({**document, "quick": False, "restored": [], "locked": None, **about})
     if known is False:
@@ -217,22 +266,18 @@ def _report(
         )
     if damage:
         raise ArchiveDamaged(_damaged(place, damage))
-    there = counted(versions, "version")
-    number = len(capture_numbers(reader.layout))
-    if number:
-        there = message("{versions}, {captures}", versions=there, captures=counted(number, "capture"))
-    if number and not about.get("quick") and backup is not None:
-        out.answer("Intact: {versions}, every hash, chain, fold and record of a capture holds.", versions=there)
-    elif about.get("quick"):
-        out.answer("Intact: {versions}, sizes, chains and the sums of changed files hold.", versions=there)
-    else:
-        out.answer("Intact: {versions}, every hash, chain and fold holds.", versions=there)
+    _say_intact(
+        out, versions, len(capture_numbers(reader.layout)), is_copy=backup is None, quick=bool(about.get("quick"))
+    )
     if not versions:
         out.answer(message("There is no version yet: the archive has captures alone."))
         return 0
-    for line in completeness_lines(completeness, problems):
+    _say_forgotten(out, notes)
+    for line in completeness_lines(place, completeness, problems):
         out.answer(line)
     out.answer("Head: {head}", head=newest or message("none yet, the next backup seals this archive"))
+    for line in proofs:
+        out.answer(line)
     if document["complete"]:
         return 0
     if backup is not None:
@@ -245,6 +290,32 @@ def _report(
         "{archive} is an intact copy of an archive that is not complete: back up the archive, then run sync.",
         archive=place,
     )
+
+
+def _say_intact(out: Output, versions: int, captures: int, *, is_copy: bool, quick: bool) -> None:
+    there = counted(versions, "version")
+    if captures:
+        there = message("{versions}, {captures}", versions=there, captures=counted(captures, "capture"))
+    if captures and not quick and not is_copy:
+        out.answer("Intact: {versions}, every hash, chain, fold and record of a capture holds.", versions=there)
+    elif quick:
+        out.answer("Intact: {versions}, sizes, chains and the sums of changed files hold.", versions=there)
+    else:
+        out.answer("Intact: {versions}, every hash, chain and fold holds.", versions=there)
+
+
+def _notes(reader: Archive) -> list[ForgettingNote]:
+    """Return the notes about forgotten records; none if they are damaged, which is a finding."""
+    from exporter.archive.forgotten import read_notes
+
+    with suppress(ArchiveDamaged):
+        return read_notes(reader.layout)
+    return []
+
+
+def _say_forgotten(out: Output, notes: list[ForgettingNote]) -> None:
+    for note in notes:
+        out.answer("Forgotten on {date}: {records}.", date=note.at[:10], records=counted_records(note.records))
 
 
 def _damaged(name: str, damage: int) -> Message:
@@ -282,6 +353,7 @@ def _has_been(reader: Archive, digits: str) -> bool:
     from exporter.archive.documents import count_heads
 
     found = count_heads(reader.layout, digits)
+    found += sum(each["before"].startswith(digits) for note in _notes(reader) for each in note.runs)
     if found > 1:
         raise UsageError(
             "option --expect is {digits!r}, with which {found:,} heads of this archive begin: give more digits.",

@@ -23,7 +23,7 @@ from exporter.archive.layout import CAPTURE_RUNS, SEGMENTS, SUMS, Layout, asset_
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import SystemClock
 from exporter.copies.captures import CapturePull
-from exporter.copies.contents import INFO, PLAIN_DOCUMENTS, RUNS, SecondCopy
+from exporter.copies.contents import FORGOTTEN, INFO, PLAIN_DOCUMENTS, RUNS, SecondCopy
 from exporter.copies.store import Store
 from exporter.copies.transfer import (
     OnProgress,
@@ -55,6 +55,16 @@ class Need(IntEnum):
 def cache_folder() -> Path:
     """Return the user's cache folder."""
     return Path(platformdirs.user_cache_dir("blog-exporter", appauthor=False))
+
+
+def cached_copies(layout: Layout) -> list[Path]:
+    """Return the cache folders that hold files of an archive's copies."""
+    folder = cache_folder() / "copies"
+    try:
+        info = layout.info.read_bytes()
+        return [path for path in sorted(folder.iterdir()) if _bytes(path / INFO) == info]
+    except OSError:
+        return []
 
 
 def fetched(store: Store, need: Need, at: str | None, progress: OnProgress) -> Path:
@@ -101,7 +111,7 @@ class _Fetch:
             damaged += self._fetch_version(number, wanted, known=number in right)
             progress(done, len(numbers))
         self._require_healed(damaged, shown)
-        for name in (*PLAIN_DOCUMENTS, RUNS, SUMS):
+        for name in (*PLAIN_DOCUMENTS, RUNS, SUMS, FORGOTTEN):
             self._write(name, self._copy.document_or_nothing(name))
         if need >= Need.PICTURES and numbers:
             self._fetch_pictures(shown, progress)

@@ -18,14 +18,14 @@ from exporter.archive.captures import Capture, captures
 from exporter.archive.checks import Finding, FindingCode
 from exporter.archive.layout import CAPTURE, CAPTURE_RUNS, MAX_CAPTURE_BYTES, SUMS, capture_sha256, version_name
 from exporter.archive.safe_files import MAX_CACHE_BYTES, MAX_DOCUMENT_BYTES, InnerPath
-from exporter.copies.contents import SecondCopy, capture_part, place_in_capture
+from exporter.copies.contents import SecondCopy, became, capture_part, place_in_capture
 from exporter.copies.store import Store, content_of_file, read_whole
 from exporter.copies.transfer import SyncResult, TransferCount, in_parallel, receive
 from exporter.errors import ArchiveDamaged, ArchiveLocked, DamagedObject, HistoriesDiffer
 from exporter.message import message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from exporter.archive.captures import CaptureInfo
     from exporter.archive.layout import Layout
@@ -57,13 +57,23 @@ def parts_here(capture: Capture) -> Parts:
         raise ArchiveDamaged("{path} cannot be read. Verify the archive.", path=capture.folder / CAPTURE) from error
 
 
-def _require_same(layout: Layout, copy: SecondCopy) -> None:
-    """Refuse two sides that have different captures of the same number.
+def _stale(layout: Layout, copy: SecondCopy, numbers: Iterable[int]) -> Iterator[int]:
+    """Yield the captures of an archive from which the copy's notes say that records were removed since."""
+    renamed = copy.renamed()
+    for number in numbers if renamed else ():
+        with suppress(ArchiveDamaged):
+            there = hashlib.sha256(copy.document(capture_part(number, CAPTURE))).hexdigest()
+            if became(renamed, capture_sha256(layout, number) or "", there):
+                yield number
+
+
+def _require_same(layout: Layout, copy: SecondCopy, stale: Collection[int] = ()) -> None:
+    """Refuse two sides that have different captures of the same number, but for those in ``stale``.
 
     Raises:
         HistoriesDiffer: the newest common captures differ.
     """
-    common = {each.number for each in captures(layout)} & set(copy.capture_numbers())
+    common = {each.number for each in captures(layout)} & set(copy.capture_numbers()) - set(stale)
     for number in sorted(common, reverse=True)[:1]:
         with suppress(ArchiveDamaged):
             here = capture_sha256(layout, number)
@@ -189,6 +199,7 @@ class CapturePull:
         self._layout = layout
         self._copy = copy
         self._parts: dict[int, Parts] = {}
+        self._replaced: set[int] = set()
 
     def plan(self, plan: SyncResult) -> None:
         """Add the missing files to a plan.
@@ -196,8 +207,9 @@ class CapturePull:
         Raises:
             HistoriesDiffer: the folder has other captures.
         """
-        _require_same(self._layout, self._copy)
         here = {each.number: each for each in captures(self._layout)}
+        self._replaced = {*_stale(self._layout, self._copy, here.keys() & set(self._copy.capture_numbers()))}
+        _require_same(self._layout, self._copy, self._replaced)
         for number in self._copy.capture_numbers():
             try:
                 document, info = self._copy.capture(number)
@@ -208,7 +220,7 @@ class CapturePull:
             missing = {
                 part: found
                 for part, found in parts.items()
-                if number not in here or (here[number].folder / part).kind() is None
+                if number not in here or number in self._replaced or (here[number].folder / part).kind() is None
             }
             absent = [name for part in missing if (name := capture_part(number, part)) not in self._copy.objects]
             plan.add_damaged(*(name for name in absent if place_in_capture(name)[1] != SUMS))
@@ -220,7 +232,7 @@ class CapturePull:
         """Fetch the planned captures, oldest first. One with a damaged file does not appear in the folder."""
         for number, parts in self._parts.items():
             target = self._layout.captures / version_name(number)
-            whole = target.kind() is None
+            whole = target.kind() is None or number in self._replaced
             folder = self._layout.work / "new-capture" if whole else target
             if whole:
                 with atomic.translated(folder):
@@ -233,7 +245,7 @@ class CapturePull:
                     atomic.remove_folder(folder)
                 elif whole:
                     atomic.make_folder(target.parent)
-                    atomic.move_folder(folder, target)
+                    atomic.swap_folder(folder, target, self._layout.work / "old-capture")
                 else:
                     atomic.sync_folder(target)
 

@@ -28,6 +28,7 @@ from exporter.clock import SystemClock
 from exporter.copies.age_files import HEADER_READ, payload_size
 from exporter.copies.captures import check_copied, documents_of, expected_digest
 from exporter.copies.contents import (
+    FORGOTTEN,
     INFO,
     PARTS,
     PLAIN_DOCUMENTS,
@@ -40,6 +41,7 @@ from exporter.copies.contents import (
     place_in_version,
 )
 from exporter.copies.encrypted import KEYS, MARKER, README
+from exporter.copies.evidence import expected_seal_digest, seal_documents
 from exporter.copies.hidden_names import ENDING, padded
 from exporter.copies.memory import KnownCopy
 from exporter.copies.store import Store, StoredObject
@@ -56,7 +58,9 @@ _USUAL_HEADER_BYTES: Final = 2048
 _BLOG: Final = r"(blogs/[0-9a-z]+/)?"
 _STORED_PART: Final = re.compile(rf"{_BLOG}versions(?:\.new)?/([0-9]{{6,10}})/([A-Za-z0-9_.]+)")
 _STORED_CAPTURE: Final = re.compile(rf"{_BLOG}captures/(?:[0-9]{{6,10}}/)?[A-Za-z0-9_.]+")
-_STORED_NAME: Final = re.compile(rf"{_BLOG}(?:assets/[0-9a-z]{{2}}/[0-9a-z]+|[A-Za-z0-9._]+)")
+_STORED_NAME: Final = re.compile(
+    rf"{_BLOG}(?:assets/[0-9a-z]{{2}}/[0-9a-z]+|evidence/[0-9]{{6,10}}/[A-Za-z0-9._-]+|[A-Za-z0-9._]+)"
+)
 
 
 def check_sample(copy: SecondCopy, history: LocalHistory, info: bytes, known: KnownCopy) -> list[str]:
@@ -76,7 +80,15 @@ def check_sample(copy: SecondCopy, history: LocalHistory, info: bytes, known: Kn
     names = [name for name in sorted(copy.objects) if turn_of(name) == turn or name in known.damaged]
     numbers = set(history.numbers())
     layout = history.layout
-    expected = ((name, _expected(history, numbers, info, name) or expected_digest(layout, name)) for name in names)
+    expected = (
+        (
+            name,
+            _expected(history, numbers, info, name)
+            or expected_digest(layout, name)
+            or expected_seal_digest(layout, name),
+        )
+        for name in names
+    )
     jobs = (partial(_is_right, copy, name, digest, known.sealed) for name, digest in expected if digest is not None)
     known.damaged = [name for name, right in in_parallel(jobs) if not right]
     return known.damaged
@@ -151,9 +163,9 @@ class CopyCheck:
         self._folder = tempfile.TemporaryDirectory(prefix="blog-exporter-verify-")
         self._layout = Layout(Path(self._folder.name))
         self._write(INFO, info)
-        for name in (*PLAIN_DOCUMENTS, RUNS, SUMS):
+        for name in (*PLAIN_DOCUMENTS, RUNS, SUMS, FORGOTTEN):
             self._fetch(name, name)
-        for name, data in documents_of(self._copy):
+        for name, data in (*documents_of(self._copy), *seal_documents(self._copy)):
             self._write(name, data)
         self._unsealed = not {RUNS, SUMS} & self._copy.objects.keys()
         if self._unsealed:

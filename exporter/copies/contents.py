@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final, Protocol
@@ -20,6 +21,8 @@ from typing import Any, Final, Protocol
 from exporter import lossless_json
 from exporter.archive.archive import Archive
 from exporter.archive.captures import CaptureInfo, is_capture_file
+from exporter.archive.evidence import place_in_evidence
+from exporter.archive.forgotten import FILE_NAME, newest_name, notes_in, renamed_hashes
 from exporter.archive.layout import (
     CAPTURE,
     CAPTURE_RUNS,
@@ -31,7 +34,7 @@ from exporter.archive.layout import (
     asset_digest,
     version_name,
 )
-from exporter.archive.manifest import ArchiveInfo, Manifest, read_sums, run_of
+from exporter.archive.manifest import ArchiveInfo, Manifest, line_digest, read_sums, run_of
 from exporter.archive.safe_files import MAX_CACHE_BYTES, MAX_DOCUMENT_BYTES
 from exporter.copies.store import Store, StoredObject, read_whole
 from exporter.errors import ArchiveDamaged, ArchiveLocked, DamagedObject, HistoriesDiffer, NoArchive, NoSuchObject
@@ -39,6 +42,7 @@ from exporter.message import suggested
 
 INFO: Final = "archive.json"
 RUNS: Final = "runs.jsonl"
+FORGOTTEN: Final = FILE_NAME
 PLAIN_DOCUMENTS: Final = ("README.txt", "FORMAT.md")
 VERSIONS: Final = "versions"
 CAPTURES: Final = "captures"
@@ -47,7 +51,7 @@ PRUNING: Final = "versions.new.json"
 """The note of an unfinished prune: see :mod:`exporter.copies.pruning`."""
 PARTS: Final = (SUMS, *SEGMENTS, MANIFEST)
 """The files of a version in the order of sending."""
-_DOCUMENTS: Final = frozenset({INFO, RUNS, SUMS, PRUNING, CAPTURE_RUNS, *PLAIN_DOCUMENTS})
+_DOCUMENTS: Final = frozenset({INFO, RUNS, SUMS, PRUNING, CAPTURE_RUNS, FORGOTTEN, *PLAIN_DOCUMENTS})
 _CAPTURED: Final = re.compile(rf"{CAPTURES}/([0-9]{{6}}|[1-9][0-9]{{6,9}})/([^/]+)")
 _NOT_SENT: Final = frozenset({"settings.toml", "index.html", "最初にお読みください.txt"})
 _PART: Final = re.compile(
@@ -75,6 +79,11 @@ def place_in_version(name: str) -> tuple[int | None, str]:
     """Return an object's version number and file; ``None`` for an object outside versions."""
     found = _PART.fullmatch(name) if name.startswith(VERSIONS) else None
     return (None, "") if found is None else (int(found[2]), found[3])
+
+
+def _is_numbered(name: str) -> bool:
+    """Return whether an object belongs to a capture or to a seal."""
+    return bool(place_in_capture(name)[0] or place_in_evidence(name)[0])
 
 
 class History(Protocol):
@@ -142,7 +151,7 @@ class SecondCopy:
             if part is not None:
                 self._parts[part[1]].setdefault(int(part[2]), set()).add(part[3])
                 self.objects[found.name] = found
-            elif found.name in _DOCUMENTS or asset_digest(found.name) or place_in_capture(found.name)[0]:
+            elif found.name in _DOCUMENTS or asset_digest(found.name) or _is_numbered(found.name):
                 self.objects[found.name] = found
             elif found.name not in _NOT_SENT:
                 self.strange.append(found.name)
@@ -164,7 +173,7 @@ class SecondCopy:
             NoSuchObject: the document does not exist.
             ArchiveDamaged: the document is too large.
         """
-        limit = MAX_CACHE_BYTES if name in {RUNS, CAPTURE_RUNS} else MAX_DOCUMENT_BYTES
+        limit = MAX_CACHE_BYTES if name in {RUNS, CAPTURE_RUNS, FORGOTTEN} else MAX_DOCUMENT_BYTES
         return read_whole(self.store, name, MAX_CAPTURE_BYTES if place_in_capture(name)[1] == CAPTURE else limit)
 
     def document_or_nothing(self, name: str) -> bytes:
@@ -177,6 +186,10 @@ class SecondCopy:
             return self.document_or_nothing(name)
         except ArchiveDamaged:
             return b""
+
+    def renamed(self) -> dict[str, str]:
+        """Return what hashes became when records were forgotten; nothing if the notes are missing or damaged."""
+        return renamed_in(self.sound_or_nothing(FORGOTTEN))
 
     def info(self) -> tuple[bytes, ArchiveInfo]:
         """Return the content of ``archive.json``, as bytes and decoded.
@@ -356,6 +369,27 @@ def require_related(related: Related, source: object, target: object, *, prune: 
             "name another place.",
             **values,
         )
+
+
+def renamed_in(notes: bytes) -> dict[str, str]:
+    """Return what hashes became when records were forgotten; nothing if the notes are damaged."""
+    with suppress(ValueError):
+        return renamed_hashes(notes_in(notes))
+    return {}
+
+
+def became(renamed: Mapping[str, str], before: str, after: str) -> bool:
+    """Return whether this hash became that other one when records were forgotten."""
+    return before != after and newest_name(renamed, before) == after
+
+
+def was_rewritten(renamed: Mapping[str, str], runs: bytes, older: bytes) -> bool:
+    """Return whether ``runs.jsonl`` are older runs whose lines changed when records were forgotten."""
+    last = older.rstrip(b"\n").rpartition(b"\n")[2]
+    if not renamed or not last or runs.startswith(older):
+        return False
+    wanted = newest_name(renamed, line_digest(last))
+    return any(line_digest(line) == wanted for line in runs.split(b"\n"))
 
 
 def extends(runs: bytes, older: bytes, place: str, root: object) -> bool:

@@ -22,6 +22,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from importlib import resources
 from pathlib import Path
 from typing import IO, Any, Final
@@ -174,6 +175,10 @@ class EncryptedStore(Store):
         self._start()
         with self._sealed(name, content_of(content)) as made:
             return self._inner.replace(self._stored(name), made.read(), tag)
+
+    def lock_end(self, name: str) -> datetime | None:
+        """Return when the lock of an object ends."""
+        return self._inner.lock_end(self._stored(name))
 
     def remove(self, name: str) -> None:
         """Remove an object."""

@@ -19,7 +19,7 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
-from exporter.archive.safe_files import MAX_CACHE_BYTES
+from exporter.archive.safe_files import MAX_CACHE_BYTES, InnerPath
 from exporter.clock import SystemClock
 from exporter.copies import age_files
 from exporter.copies.hidden_names import SECRET_BYTES, copy_id
@@ -196,13 +196,33 @@ class CopyMemory:
             atomic.write_file(self._path, lossless_json.dumps(data) + b"\n")
 
     def _load(self) -> dict[str, dict[str, KnownCopy]]:
-        try:
-            data = lossless_json.loads(self._path.read_bytes(MAX_CACHE_BYTES))
-            return {place: {copy: _known_copy(each) for copy, each in copies.items()} for place, copies in data.items()}
-        except (OSError, lossless_json.NotJson, AttributeError, KeyError, TypeError, ValueError):
-            return {}
+        return _states(self._path)
+
+
+def _states(path: InnerPath) -> dict[str, dict[str, KnownCopy]]:
+    try:
+        data = lossless_json.loads(path.read_bytes(MAX_CACHE_BYTES))
+        return {place: {copy: _known_copy(each) for copy, each in copies.items()} for place, copies in data.items()}
+    except (OSError, lossless_json.NotJson, AttributeError, KeyError, TypeError, ValueError):
+        return {}
+
+
+def known_places(archive: Path) -> list[str]:
+    """Return the places of an archive's copies, as they were last synced to."""
+    with suppress(OSError, lossless_json.NotJson, AttributeError):
+        found = lossless_json.loads((Layout(archive).work / _STATES_FILE).read_bytes(MAX_CACHE_BYTES))
+        return sorted(map(str, found.keys()))
+    return []
 
 
 def _known_copy(data: Any) -> KnownCopy:
     sealed = {str(name): str(digest) for name, digest in data["sealed"].items() if is_sha256(digest)}
     return KnownCopy(int(data["head"]), int(data["turn"]), [str(name) for name in data["damaged"]], sealed)
+
+
+def known_copies(archive: Path) -> dict[str, KnownCopy]:
+    """Return the newest copy at each place that an archive was synced to, by its folder or address."""
+    places = _states(Layout(archive).work / _STATES_FILE)
+    return {
+        place: max(copies.values(), key=lambda each: each.head) for place, copies in sorted(places.items()) if copies
+    }

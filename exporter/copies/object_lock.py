@@ -67,9 +67,9 @@ class ObjectLock:
 
     def __init__(self, store: S3Store, keep: timedelta, root: Path, now: datetime) -> None:
         self._store = store
-        self._path = InnerPath.rooted(root).joinpath(*_NOTE.split("/"))
+        self._path = _note_of(root)
         self._wanted = (now + keep).replace(microsecond=0)
-        self._notes = self._read()
+        self._notes = noted_locks(root)
         self._before, noted_end = self._notes.get(store.place, (datetime.min.replace(tzinfo=UTC), self._wanted))
         self._noted_end = noted_end
         still_long = store.place in self._notes and noted_end >= self._wanted
@@ -110,16 +110,25 @@ class ObjectLock:
             return found, False
         return self._until, True
 
-    def _read(self) -> dict[str, tuple[datetime, datetime]]:
-        """Return the noted time and end by place; an unreadable note counts as empty."""
-        try:
-            data = json.loads(self._path.read_bytes(MAX_DOCUMENT_BYTES))
-            return {
-                place: (datetime.fromisoformat(each["before"]), datetime.fromisoformat(each["until"]))
-                for place, each in data.items()
-            }
-        except (OSError, ValueError, TypeError, KeyError, AttributeError):
-            return {}
+
+def noted_locks(root: Path) -> dict[str, tuple[datetime, datetime]]:
+    """Return the noted time and end of the locks by place; an unreadable note counts as empty.
+
+    Args:
+        root: the archive.
+    """
+    try:
+        data = json.loads(_note_of(root).read_bytes(MAX_DOCUMENT_BYTES))
+        return {
+            place: (datetime.fromisoformat(each["before"]), datetime.fromisoformat(each["until"]))
+            for place, each in data.items()
+        }
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def _note_of(root: Path) -> InnerPath:
+    return InnerPath.rooted(root).joinpath(*_NOTE.split("/"))
 
 
 def read_locks(store: S3Store) -> Locked:

@@ -18,6 +18,7 @@ from exporter.archive.archive import Archive
 from exporter.archive.assets import stored_files
 from exporter.archive.checks import ChecksumCache
 from exporter.archive.documents import seal
+from exporter.archive.forgetting import removable
 from exporter.archive.layout import (
     CAPTURE_RUNS,
     MANIFEST,
@@ -36,6 +37,7 @@ from exporter.archive.verify import VersionCheck
 from exporter.clock import SystemClock
 from exporter.copies.captures import CapturePull
 from exporter.copies.contents import (
+    FORGOTTEN,
     PARTS,
     PLAIN_DOCUMENTS,
     RUNS,
@@ -48,7 +50,9 @@ from exporter.copies.contents import (
     part_name,
     relate,
     require_related,
+    was_rewritten,
 )
+from exporter.copies.evidence import SealPull
 from exporter.copies.incoming import receive_assets
 from exporter.copies.store import Store, read_whole
 from exporter.copies.transfer import (
@@ -88,7 +92,9 @@ class Pull:
         self._write = write
         self._lock = ArchiveLock(self.layout.lock)
         self._captures = CapturePull(self.layout, self.copy)
+        self._seals = SealPull(self.layout, self.copy)
         self._stored: set[str | None] = set()
+        self._forgetting = False
         self._info, info = self.copy.info()
         self._info_sha256 = hashlib.sha256(self._info).hexdigest()
         if not Archive.exists(root):
@@ -130,6 +136,10 @@ class Pull:
             history = LocalHistory(Archive.open(self.layout.root))
             self._require_same_archive()
             related = relate(self.copy, history)
+            if self._forgets(history):
+                # If the copy was pruned since, the folder is as well, and that needs the option.
+                prune = prune or not any(self.copy.manifest(each)[1].pruned for each in self.copy.numbers())
+                related = Related(Relation.PRUNED, related.common)
         require_related(related, self.store.place, self.layout.root, prune=prune)
         plan = SyncResult(relation=related.relation)
         if related.relation is Relation.PRUNED:
@@ -145,17 +155,35 @@ class Pull:
         )
         plan.assets = dict(self._missing_assets())
         self._captures.plan(plan)
+        with atomic.translated(self.layout.evidence):
+            self._seals.plan()
         if related.relation is not Relation.BEHIND:
             self._plan_growing(plan)
         plan.add_damaged(*self.copy.missing())
         names = [*plan.documents, *plan.assets]
         names += [self.copy.part(number, part) for number, parts in plan.versions.items() for part in parts]
+        names += self._seals.names()
         found = [self.copy.objects[name] for name in names if name in self.copy.objects]
         plan.objects = len(found) + len(plan.replaced)
         plan.bytes = sum(each.size or 0 for each in found) + sum(map(len, plan.replaced.values()))
         plan.objects += sum(map(len, plan.captures.values()))
         plan.bytes += sum(size for missing in plan.captures.values() for size in missing.values())
         return plan
+
+    def _forgets(self, history: LocalHistory) -> bool:
+        """Return whether records were forgotten in the copy that the folder still has."""
+        numbers = history.numbers()
+        if numbers and numbers[-1] <= max(self.copy.numbers(), default=0):
+            self._forgetting = history.manifest(numbers[-1])[0] in self.copy.renamed()
+        return self._forgetting
+
+    def _clear_derived(self) -> None:
+        """Remove everything from the folder that was made from records that were forgotten."""
+        with atomic.translated(self.layout.work):
+            for name in removable(self.layout):
+                atomic.remove_folder(self.layout.work / name)
+            for path in (self.layout.latest, self.layout.index):
+                atomic.remove_folder(path)
 
     def run(self, plan: SyncResult, progress: OnProgress) -> TransferCount:
         """Fetch the planned files. Files that turn out damaged are added to ``plan.damaged``."""
@@ -170,6 +198,7 @@ class Pull:
             named = [self.layout.root.joinpath(*folder.split("/")) for folder in folders]
             atomic.sync_all(self.layout.assets, (), [*named, self.layout.assets])
         self._captures.fetch(plan, tally)
+        self._seals.fetch(plan, tally)
         incomplete = (
             {}
             if plan.relation is Relation.PRUNED
@@ -188,6 +217,8 @@ class Pull:
                     atomic.make_folder(path.parent)
                     atomic.write_file(path, data)
                 tally.add(len(data), stored=True)
+        if self._forgetting:
+            self._clear_derived()
         plan.damaged += self._absent_assets(plan)
         return tally
 
@@ -246,12 +277,14 @@ class Pull:
     def _plan_growing(self, plan: SyncResult) -> None:
         """Plan the new ``runs.jsonl`` and seal."""
         self._plan_capture_runs(plan)
+        self._plan_notes(plan)
         runs = self._growing(plan, RUNS)
         # Archives from before linked runs have no seal.
         linked = runs is None or any(PREVIOUS in (run_of(line) or {}) for line in runs.split(b"\n"))
         stated = self._growing(plan, SUMS) if linked or SUMS in self.copy.objects else None
         ours, sealed = self._here(RUNS), self._here(SUMS)
-        if runs is not None and not extends(runs, ours, self.store.place, self.layout.root):
+        rewritten = runs is not None and was_rewritten(self.copy.renamed(), runs, ours)
+        if runs is not None and not rewritten and not extends(runs, ours, self.store.place, self.layout.root):
             return
         holds = runs is not None and _runs_hold(runs, read_sums(stated or b"").get(RUNS))
         if runs is not None and not holds:
@@ -261,6 +294,12 @@ class Pull:
         # Without a seal here, the copy's seal shows verify which runs are missing.
         if stated is not None and stated != sealed and (holds or not sealed):
             plan.replaced[SUMS] = stated
+
+    def _plan_notes(self, plan: SyncResult) -> None:
+        if FORGOTTEN in self.copy.objects:
+            theirs, ours = self._growing(plan, FORGOTTEN), self._here(FORGOTTEN)
+            if theirs is not None and theirs != ours and theirs.startswith(ours):
+                plan.replaced[FORGOTTEN] = theirs
 
     def _plan_capture_runs(self, plan: SyncResult) -> None:
         if CAPTURE_RUNS not in self.copy.objects:

@@ -22,6 +22,7 @@ from exporter.archive.safe_files import MAX_CACHE_BYTES, MAX_DOCUMENT_BYTES, Hel
 from exporter.archive.verify import VersionCheck, check_seal
 from exporter.copies.captures import CapturePush
 from exporter.copies.contents import (
+    FORGOTTEN,
     INFO,
     PARTS,
     PLAIN_DOCUMENTS,
@@ -38,6 +39,7 @@ from exporter.copies.contents import (
     relate,
     require_related,
 )
+from exporter.copies.evidence import SealPush
 from exporter.copies.store import Store, content_of, content_of_file, read_whole
 from exporter.copies.transfer import OnProgress, SyncResult, TransferCount, in_parallel
 from exporter.errors import ArchiveDamaged, ArchiveLocked, HistoriesDiffer, NoArchive, NoSuchObject
@@ -73,6 +75,7 @@ class Push:
         self.copy = SecondCopy(store)
         self._require_ours()
         self._captures = CapturePush(self.layout, self.copy)
+        self._seals = SealPush(self.layout, self.copy)
         if self.copy.pruning is not None and not pruning:
             raise ArchiveLocked(
                 "A prune of {place} is running or was interrupted: wait for its end, or complete it with sync --prune.",
@@ -94,6 +97,7 @@ class Push:
         if related.relation is not Relation.BEHIND:
             self._plan_versions(plan)
         self._captures.plan(plan)
+        self._seals.plan(plan)
         if related.relation is not Relation.PRUNED:
             plan.damaged_there += [*self._strays(related.common), *self._other_sizes()]
         self._plan_growing(plan)
@@ -106,7 +110,7 @@ class Push:
             for part in missing
         ]
         sizes += [size for missing in plan.captures.values() for size in missing.values()]
-        sizes += [len(data) for data in plan.replaced.values()]
+        sizes += [*self._seals.sizes.values(), *map(len, plan.replaced.values())]
         plan.objects, plan.bytes = len(sizes), sum(sizes)
         return plan
 
@@ -139,6 +143,7 @@ class Push:
                 self.send_version(number, missing, tally)
             if plan.versions:
                 self._require_no_prune()
+        self._seals.send(tally)
         for name, data in plan.replaced.items():
             self._replace(name, data)
             tally.add(len(data), stored=True)
@@ -269,6 +274,9 @@ class Push:
         """Plan the new ``runs.jsonl`` and seal, if the copy will have all versions that they mention."""
         if RUNS in plan.damaged or set(self.numbers) - {*self.copy.numbers(), *plan.versions}:
             return
+        notes, noted = self._read(FORGOTTEN), self.copy.document_or_nothing(FORGOTTEN)
+        if notes != noted and notes.startswith(noted):
+            plan.replaced[FORGOTTEN] = notes
         theirs = self.copy.document_or_nothing(RUNS)
         if not extends(self._runs, theirs, self.store.place, self.archive.path):
             return

@@ -3,9 +3,9 @@
 In a bucket without versions, an object is created on the condition that the name is free (``If-None-Match``). A bucket
 with versions may ignore conditions, as Ceph does. There the order of versions decides: **an object's oldest
 version is genuine**, even if an attacker with write access stored others over it or deleted it. A writer that finds an
-older version has lost. Two files are mutable:
+older version has lost. Three files are mutable:
 
-- ``runs.jsonl`` only grows, so its genuine version begins with all earlier genuine versions.
+- ``runs.jsonl`` and ``forgotten.jsonl`` only grow, so the genuine version begins with all earlier genuine versions.
 - ``SHA256SUMS`` is the newest version that agrees with ``archive.json`` and ``runs.jsonl``.
 
 In an encrypted copy, versions without the writer's proof are ignored.
@@ -34,12 +34,14 @@ if TYPE_CHECKING:
 
 _BUCKET_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,254}")
 _NAMED_BY_CONTENT: Final = re.compile(r"(?:.*/)?assets/", re.DOTALL)
-_LOG, _SEAL, _INFO = "runs.jsonl", "SHA256SUMS", "archive.json"
+_LOG, _NOTES, _SEAL, _INFO = "runs.jsonl", "forgotten.jsonl", "SHA256SUMS", "archive.json"
+_LOGS: Final = rf"{re.escape(_LOG)}|{re.escape(_NOTES)}"
 _MUTABLE: Final = re.compile(
-    rf"(?P<folder>(?:.*/)?)(?P<file>{re.escape(_LOG)}|{_SEAL}|versions\.new\.json)(?P<ending>(?:\.age)?)", re.DOTALL
+    rf"(?P<folder>(?:.*/)?)(?P<file>{_LOGS}|{_SEAL}|versions\.new\.json)(?P<ending>(?:\.age)?)",
+    re.DOTALL,
 )
 _OF_A_PRUNE: Final = re.compile(r"(?:.*/)?versions\.new(?:/.*|\.json(?:\.age)?)", re.DOTALL)
-_OF_A_VERSION: Final = re.compile(r"(?:.*/)?(?:versions(?:\.new)?|captures)/[0-9]+/", re.DOTALL)
+_OF_A_VERSION: Final = re.compile(r"(?:.*/)?(?:versions(?:\.new)?|captures|evidence)/[0-9]+/", re.DOTALL)
 
 
 def is_mutable(name: str) -> bool:
@@ -158,6 +160,13 @@ class S3Store(Store):
                 if each.version is None or self._bucket.locked_until(each) is None:
                     raise
 
+    def lock_end(self, name: str) -> datetime | None:
+        """Return when the last lock of a version of an object ends."""
+        if not self._bucket.has_object_lock():
+            return None
+        ends = [end for each in self._versions(name) if (end := self._bucket.locked_until(each)) is not None]
+        return max(ends, default=None)
+
     def decrypt_states_with(self, decrypt: Callable[[str, bytes], bytes | None]) -> None:
         """Set how the versions of mutable files are decrypted."""
         self._decrypt = decrypt
@@ -259,7 +268,7 @@ class S3Store(Store):
 
     def _judge(self, name: str, versions: Sequence[BucketObject]) -> BucketObject:
         found = _MUTABLE.fullmatch(name)
-        if found is not None and found["file"] == _LOG:
+        if found is not None and found["file"] in {_LOG, _NOTES}:
             return self._judge_log(versions)
         if found is not None and found["file"] == _SEAL:
             others = {each: f"{found['folder']}{each}{found['ending']}" for each in (_LOG, _INFO)}

@@ -11,6 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -149,6 +150,10 @@ class Store(ABC):
             Whether the content was stored. It is not stored if another writer changed the object.
         """
 
+    def lock_end(self, _name: str) -> datetime | None:
+        """Return when the lock of an object ends; ``None`` for one that is not locked."""
+        return None
+
     @abstractmethod
     def remove(self, name: str) -> None:
         """Remove an object, if it exists."""
@@ -198,6 +203,10 @@ class WithinStore(Store):
     def replace(self, name: str, content: bytes, tag: str | None) -> bool:
         """Replace the object that has ``tag``."""
         return self._store.replace(self._folder + name, content, tag)
+
+    def lock_end(self, name: str) -> datetime | None:
+        """Return when the lock of an object ends."""
+        return self._store.lock_end(self._folder + name)
 
     def remove(self, name: str) -> None:
         """Remove an object."""

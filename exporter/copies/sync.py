@@ -7,7 +7,7 @@ objects (:mod:`exporter.copies.push`).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from exporter.archive.archive import Archive
 from exporter.archive.fleet_folder import FoundArchive, archives_in, shards_in
+from exporter.archive.forgetting import require_finished
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
 from exporter.archive.safe_files import MAX_DOCUMENT_BYTES
@@ -193,6 +194,7 @@ def _locked(root: Path | None, options: SyncOptions) -> Iterator[None]:
         return
     with ArchiveLock(Layout(root).lock) as lock:
         lock.acquire(SystemClock().now(), options.wait_lock.total_seconds())
+        require_finished(Layout(root))
         yield
 
 
@@ -207,6 +209,7 @@ def _push_found(found: FoundArchive, name: str, store: Store, options: SyncOptio
 
 
 def _push(root: Path, name: str, store: Store, options: SyncOptions, started: Started) -> SyncResult:
+    from exporter.copies.forgetting import remove_forgotten  # noqa: PLC0415 - few archives have forgotten anything
     from exporter.copies.pruning import CopyPrune, push_to_prune  # noqa: PLC0415 - a copy in a folder does not need it
     from exporter.copies.push import Push  # noqa: PLC0415 - as above
 
@@ -214,6 +217,8 @@ def _push(root: Path, name: str, store: Store, options: SyncOptions, started: St
         archive = Archive.open(root)
         progress = started(name)
         check = _StateCheck(archive, name, options)
+        if not options.dry_run and archive.layout.forgotten.kind() is not None:
+            check.forgot(remove_forgotten(archive, store))
         recovering = options.prune and not options.dry_run
         push = push_to_prune(archive, store) if recovering else Push(archive, store, pruning=options.prune)
         check.require_connected(push.copy)
@@ -290,6 +295,13 @@ class _StateCheck:
         if not self._options.dry_run and relation is not Relation.PRUNED:
             info = self._archive.layout.info.read_bytes(MAX_DOCUMENT_BYTES)
             self._damaged = check_sample(copy, LocalHistory(self._archive), info, self._known)
+
+    def forgot(self, names: Collection[str]) -> None:
+        """Note that objects were removed from the copy, because their records were forgotten."""
+        if names:
+            self._known.head = 0
+        for name in names:
+            self._known.sealed.pop(name, None)
 
     def after(self, name: str, plan: SyncResult, done: TransferCount | None) -> SyncResult:
         """Complete the result, and remember the copy's state."""

@@ -21,6 +21,7 @@ from exporter.archive import writer
 from exporter.archive.archive import Archive
 from exporter.archive.assets import AssetStore
 from exporter.archive.checks import file_sha256
+from exporter.archive.forgotten import Suppressed, read_notes
 from exporter.archive.layout import Layout
 from exporter.archive.manifest import ArchiveInfo, RecordProblem
 from exporter.archive.reader import is_archive, is_read_again, known_damage, remember_damage
@@ -38,6 +39,7 @@ from exporter.crawl.events import ClockDiffers, Event, PageRead, RecordsJoined, 
 from exporter.crawl.freshness import Freshness
 from exporter.crawl.ingest import BackupSettings, Ingest
 from exporter.crawl.join import Join, ServiceView
+from exporter.crawl.kept_out import KeptOut
 from exporter.crawl.ledger import Ledger, PendingState
 from exporter.crawl.outcome import Outcome, assess, incomplete, later_run, still_damaged, unread_before
 from exporter.crawl.publicity import EntryPublication, Publicity
@@ -278,6 +280,7 @@ class BackupRun:
             self.clock,
             self._emit,
             lambda original: asyncio.to_thread(keep_original, store, original.url, original.content),
+            kept_out=KeptOut(Suppressed(read_notes(self._layout))),
         )
 
     async def _read(self, ingest: Ingest, view: ServiceView | None, damage: Damage, first: list[str]) -> RunReading:
@@ -555,6 +558,8 @@ class BackupRun:
             await finish_in_thread(store.sync)
         if source is None:
             return
+        if any(result.forgotten for result in ingest.sweeps[-1].values()):
+            return  # the file has the text of a record that was forgotten
         for url, path in source.originals.items():
             asset = await finish_in_thread(partial(keep_file, store, url, path))
             ledgers[Kind.ASSETS].observe(url, lossless_json.freeze(asset.data()), 1)

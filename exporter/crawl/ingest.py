@@ -16,6 +16,7 @@ from exporter.crawl.checkpoint import Checkpoint, Purpose
 from exporter.crawl.events import ClockDiffers, EntriesPlanned, EntryRead, Event, RecordFailed, SweepDone
 from exporter.crawl.freshness import Age, Refresh, entries_to_read
 from exporter.crawl.held import entry_held, group_held, user_held
+from exporter.crawl.kept_out import KeptOut
 from exporter.crawl.ledger import UNSEEN, EntryTexts, Ledger, Place, restore
 from exporter.crawl.sweep import MAX_ID_CHARACTERS, UNREADABLE, Sweep, SweepResult, compare_comments
 from exporter.crawl.tasks import for_each, run_together, task_group
@@ -157,6 +158,7 @@ class Ingest:
         answered: the entries of this run whose answers carry their comments.
         originals: the asset records of the kept answers, by their addresses.
         shortages: by entry, the sentence about comments that its answer states and does not carry.
+        kept_out: the records that were forgotten and stay out.
     """
 
     service: BlogService
@@ -181,6 +183,7 @@ class Ingest:
     answered: dict[str, bool] = field(default_factory=dict)
     originals: dict[str, dict[str, Any]] = field(default_factory=dict)
     shortages: dict[str, str] = field(default_factory=dict)
+    kept_out: KeptOut = field(default_factory=KeptOut)
 
     def __post_init__(self) -> None:
         self._known: dict[tuple[Kind, int], dict[Cursor, Place]] = {}
@@ -370,6 +373,7 @@ class Ingest:
                 before[kind].listed if kind in before else 0,
                 SweepResult(kind),
                 partial(self._take_entry, number) if whole and kind is Kind.ENTRY_LIST else None,
+                self.kept_out,
             )
             for kind in kinds
         ]
@@ -620,7 +624,8 @@ class Ingest:
         call = ask(validators)
         if validators is not None and not self.client.is_kept(call.request):
             call = ask(None)
-        answer: EntryAnswer = await self.client.fetch(*call, holds=partial(entry_held, self.service, entry_id))
+        sent: EntryAnswer = await self.client.fetch(*call, holds=partial(entry_held, self.service, entry_id))
+        answer = self.kept_out.without(self.service, sent)
         data = answer.data
         if data is None:
             ledger.mark(entry_id, sweep)

@@ -183,20 +183,22 @@ def assess(ingest: Ingest, assets: AssetSummary) -> tuple[dict[str, Any], list[R
         *_asset_problems(assets, strict_assets=ingest.settings.strict_assets),
     ]
     uploads = assets.uploads
+    forgotten_entries = sweeps[Kind.ENTRY_LIST].forgotten
+    forgotten_comments = comments.forgotten + len(ingest.kept_out.comments)
     document: dict[str, Any] = {
         "complete": not problems,
         "sweeps": len(ingest.sweeps),
         "sweeps_agreed": ingest.service.capabilities.snapshot
         or all(result.agreed for result in sweeps.values() if result.complete),
         "entries": {
-            **Tally(entries.read + entries.carried_over, entries.unread).document(),
+            **Tally(entries.read + entries.carried_over, entries.unread, left_out=forgotten_entries).document(),
             "read": entries.read,
             "carried_over": entries.carried_over,
             "contradicted": entries.contradicted,
             "list_complete": sweeps[Kind.ENTRY_LIST].complete,
         },
         "comments": {
-            **Tally(comments.listed, sum(short_comments.values())).document(),
+            **Tally(comments.listed, sum(short_comments.values()), left_out=forgotten_comments).document(),
             "expected": (comments.expected if counted else comments.total) if provable else None,
             "list_complete": comments.complete,
         },

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -13,6 +13,7 @@ from exporter import lossless_json
 from exporter.crawl.checkpoint import note_of
 from exporter.crawl.events import PageRead
 from exporter.crawl.held import page_held
+from exporter.crawl.kept_out import KeptOut
 from exporter.crawl.tasks import task_group
 from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
 from exporter.message import message, restored, said, stored
@@ -64,6 +65,7 @@ class SweepResult:
         total: the number of records that the list states.
         total_size: the sum of their sizes that the list states.
         date: the ``Date`` of the answer with its first page.
+        forgotten: the number of listed records that were forgotten, and stay out.
         failure: the error before its first record, which ends the run if no list could be read: one about the sign-in,
             otherwise the newest.
     """
@@ -86,6 +88,7 @@ class SweepResult:
     total: int | None = None
     total_size: int | None = None
     date: str | None = None
+    forgotten: int = 0
     failure: ServiceError | None = None
 
     @property
@@ -150,6 +153,24 @@ class _Answer(NamedTuple):
     weight: int
 
 
+class _Forgotten(NamedTuple):
+    """The records of a page that were forgotten.
+
+    Attributes:
+        items: their number on the page.
+        new: how many of them this sweep saw for the first time.
+        owners: the entries of the comments among these, which count them.
+    """
+
+    items: int = 0
+    new: int = 0
+    owners: Sequence[str] = ()
+
+
+def _forgotten_of(note: Mapping[str, Any]) -> _Forgotten:
+    return _Forgotten(*note.get("forgotten", ()))
+
+
 class _Asked(NamedTuple):
     """A requested page; ``task`` reads it ahead, ``None`` if it is read when it is needed.
 
@@ -176,6 +197,7 @@ class Sweep:
         listed_before: the number of records in the sweep before.
         result: filled by the sweep.
         take_entry: receives each item with its id if items are whole entries; the list then keeps a part of them.
+        kept_out: the records that were forgotten and stay out.
     """
 
     number: int
@@ -188,6 +210,8 @@ class Sweep:
     listed_before: int
     result: SweepResult
     take_entry: Callable[[str, dict[str, Any]], None] | None = None
+    kept_out: KeptOut = field(default_factory=KeptOut)
+    _forgotten: set[str] = field(default_factory=set)
     _asked: int = 0
     _items: int = 0
     _held: int = 0
@@ -317,6 +341,7 @@ class Sweep:
         where = message("{kind} list, page {page}:", kind=KIND_NAMES[kind], page=asked.number)
         of_comments, of_entries = kind is Kind.COMMENTS, kind is Kind.ENTRY_LIST
         items = page.items
+        forgotten = self._keep_out(items, digest) if self.kept_out else _Forgotten()
         items.reverse()
         while items:
             # Items are released one by one, because a long page and its records would take much memory together.
@@ -358,8 +383,8 @@ class Sweep:
             here.add(record_id)
         records: dict[str, Any] = {"ids": ids, "amounts": amounts, "owners": owners, "hidden": hidden}
         facts = PageFacts(
-            asked.cursor, position, len(new), digest.hexdigest(), page.echo, page.next, page.pages, page.page_size,
-            page.total, page.total_size, self.result.count(records, new),
+            asked.cursor, position + forgotten.items, len(new) + forgotten.new, digest.hexdigest(), page.echo,
+            page.next, page.pages, page.page_size, page.total, page.total_size, self.result.count(records, new),
         )  # fmt: skip
         note: dict[str, Any] = {
             "sweep": self.number,
@@ -370,9 +395,30 @@ class Sweep:
             "problems": [stored(each) for each in problems[:_MAX_NAMED_ITEMS]],
             "unnamed": len(problems[_MAX_NAMED_ITEMS:]),
             "records": records,
+            "forgotten": list(forgotten),
         }
         ledger.spool.journal(note)
         self._count(asked, facts, note)
+
+    def _keep_out(self, items: list[Any], digest: hashlib._Hash) -> _Forgotten:
+        """Take the records out of a page that were forgotten."""
+        kind, service = self.result.kind, self.service
+        number, new, owners = len(items), 0, []
+        left = []
+        for item in items:
+            record_id = service.key(kind, item)
+            if record_id is None or not self.kept_out.has(service, kind, record_id, item):
+                left.append(item)
+                continue
+            digest.update(record_id.encode("utf-8", "backslashreplace") + b"\0")
+            if record_id not in self._forgotten:
+                self._forgotten.add(record_id)
+                new += 1
+                owner = service.post_id(item) if kind is Kind.COMMENTS else ""
+                if owner and not self.kept_out.has_entry(owner):
+                    owners.append(owner)
+        items[:] = left
+        return _Forgotten(number - len(left), new, owners)
 
     def _listed_part(self, record_id: str, item: Any) -> Any:
         """Return what the list keeps of an item; an entry in it is stored as an entry."""
@@ -389,7 +435,8 @@ class Sweep:
             return
         records = note["records"]
         new = [at for at, each in enumerate(records["ids"]) if self.ledger.mark(each, self.number) != self.number]
-        counted = {"cursor": asked.cursor, "new": len(new), "new_size": self.result.count(records, new)}
+        seen = len(new) + _forgotten_of(note).new
+        counted = {"cursor": asked.cursor, "new": seen, "new_size": self.result.count(records, new)}
         self._count(asked, PageFacts(**{**note["facts"], **counted}), note)
 
     def _count(self, asked: _Asked, facts: PageFacts, note: dict[str, Any]) -> None:
@@ -397,7 +444,10 @@ class Sweep:
         self._items += len(note["records"]["ids"])
         if self._items:
             result.failure = None
-        result.listed += facts.new
+        forgotten = _forgotten_of(note)
+        result.forgotten += forgotten.new
+        result.comments.update(forgotten.owners)
+        result.listed += facts.new - forgotten.new
         result.tally = _sum(result.tally, facts.new_size)
         result.differing += note["differing"]
         result.to_read += note["to_read"]

@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import io
 import os
+import shutil
 import sqlite3
 import stat
 import tempfile
@@ -34,6 +35,7 @@ from exporter.export.interface import (
     Packed,
     Summary,
     Typeset,
+    Unchanged,
     WrittenFile,
 )
 from exporter.message import message
@@ -354,10 +356,18 @@ def _copies(archive_copy: ArchiveCopy, archive: Path) -> Iterator[Copy]:
             yield from (Copy(f"{archive_copy.folder}/{way}/{name}", f"{way}/{name}") for name in sorted(names))
 
 
-def _write(file: Content | Copy | Packed | Database | Filled | Typeset, archive: Path, folder: Path) -> WrittenFile:
+def _write(
+    file: Content | Copy | Packed | Database | Filled | Typeset | Unchanged, archive: Path, folder: Path
+) -> WrittenFile:
     path = folder.joinpath(*file.path.split("/"))
     atomic.make_folder(path.parent)
     match file:
+        case Unchanged():
+            try:
+                path.hardlink_to(file.source)
+            except OSError:  # not every file system has links
+                shutil.copyfile(file.source, path)
+            return file.file
         case Filled():
             with atomic.open_private(path) as out:
                 file.fill(out)
@@ -409,17 +419,17 @@ def _typeset(file: Typeset, archive: Path, path: Path) -> None:
 
 def _chunks(file: Content | Copy, archive: Path) -> Iterator[bytes]:
     if isinstance(file, Copy):
-        yield from _blocks(Layout(archive).root / file.source)
+        yield from stored_blocks(Layout(archive).root / file.source)
         return
     for chunk in file.chunks:
         if isinstance(chunk, Inline):
-            for block in _blocks(Layout(archive).root / chunk.source):
+            for block in stored_blocks(Layout(archive).root / chunk.source):
                 yield base64.b64encode(block)
         else:
             yield chunk
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
+def stored_blocks(path: Path) -> Iterator[bytes]:
     """Yield a file from the archive in blocks that base64 can join; a stored picture is checked against its hash.
 
     Raises:

@@ -17,6 +17,7 @@ from exporter.service.registry import DEFAULT_SERVICE
 
 if TYPE_CHECKING:
     import sqlite3
+    from pathlib import Path
 
 
 class Side(StrEnum):
@@ -294,4 +295,22 @@ class Summary:
     chunks: Callable[[Sequence[WrittenFile]], Iterable[bytes]]
 
 
-ExportFile = Content | Copy | Packed | Database | Filled | Typeset | ArchiveCopy | Summary
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """A file that the export being replaced has already.
+
+    Attributes:
+        source: the file.
+        file: as that export wrote it.
+    """
+
+    source: Path
+    file: WrittenFile
+
+    @property
+    def path(self) -> str:
+        """The path, with forward slashes."""
+        return self.file.path
+
+
+ExportFile = Content | Copy | Packed | Database | Filled | Typeset | ArchiveCopy | Summary | Unchanged

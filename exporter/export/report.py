@@ -30,7 +30,7 @@ CLOSING: Final[dict[str, tuple[str, Reason]]] = {
 }
 """Losses when the old blog closes, by their names in the report, with the kind of record and the reason."""
 
-_HEADINGS: Final = (message("in"), message("written"), message("referred"), message("left out"))
+HEADINGS: Final = (message("in"), message("written"), message("referred"), message("left out"))
 _LINES: Final[Mapping[Part, str]] = {
     "left_out": message_template("left out: {count} {kind}: {why}"),
     "by_address": message_template("referred: {count} {kind}: {why}"),
@@ -293,7 +293,7 @@ class Report:
             say: translates a message.
         """
         rows, totals = self.rows(), self.totals()
-        yield text.left("", 12) + "".join(text.right(say(heading), 11) for heading in _HEADINGS)
+        yield text.left("", 12) + "".join(text.right(say(heading), 11) for heading in HEADINGS)
         for kind in KINDS:
             left = sum(row.count for row in rows["left_out"] if row.kind == kind)
             numbers = (*(totals[part][kind] for part in ("in", "out", "referred")), left)

@@ -103,6 +103,11 @@ def update(
     return counts
 
 
+def is_catalogue(path: Path) -> bool:
+    """Return whether a file is a catalogue."""
+    return inner(path).kind() == "" and _header(path, "format") == _FORMAT
+
+
 def _require_target(path: Path) -> None:
     kind = inner(path).kind()
     if kind is not None and (kind != "" or _header(path, "format") != _FORMAT):

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Any
 from urllib.parse import quote
 
-from exporter.html.links import AddressPattern, absolute, meaning
+from exporter.html.links import AddressPattern, absolute, host_of, meaning
 from exporter.html.tree import Element
 from exporter.model.asset import Asset
 
@@ -48,7 +48,8 @@ class AssetMap:
 class EntryAddresses:
     """Maps addresses to the blog's own entries, by patterns such as ``https://{blog_id}/Entry/{entry_id}/``.
 
-    An address shared by several entries (such as a day's) leads to no entry.
+    An address shared by several entries (such as a day's) leads to no entry. If a blog was renamed, its records name
+    its new host, and addresses on both hosts lead to its entries.
 
     Args:
         patterns: build the blog's addresses from an entry's record.
@@ -62,7 +63,12 @@ class EntryAddresses:
         self._base = base
         self._patterns = tuple(patterns)
         self._entries: dict[str, str | None] = {}
+        self._host = host_of(base)
+        self._new_hosts: set[str] = set()
         for entry_id, record in entries:
+            named = record.get("blog_id")
+            if isinstance(named, str) and named != self._host:
+                self._new_hosts.add(named.lower())
             for pattern in self._patterns:
                 address = pattern.fill(record)
                 if address is not None:
@@ -70,7 +76,7 @@ class EntryAddresses:
 
     def add(self, entry_id: str, address: str) -> None:
         """Add an address that a pattern built from an entry's record."""
-        key = meaning(address)
+        key = self._key(address)
         self._entries[key] = None if self._entries.get(key, entry_id) != entry_id else entry_id
 
     def entry_of(self, address: str) -> str | None:
@@ -78,9 +84,15 @@ class EntryAddresses:
         url = absolute(address, self._base) if self._entries else None
         if url is None:
             return None
-        found = self._entries.get(meaning(url))
+        found = self._entries.get(self._key(url))
         plain, query, _ = url.partition("?")
-        return self._entries.get(meaning(plain)) if query and not found else found
+        return self._entries.get(self._key(plain)) if query and not found else found
+
+    def _key(self, url: str) -> str:
+        """Return the meaning of an address, with the blog's first host in place of a new one."""
+        if self._new_hosts and (host := host_of(url)) in self._new_hosts:
+            url = url.replace(f"//{host}", f"//{self._host}", 1)
+        return meaning(url)
 
 
 def relative_link(page: str, target: str) -> str:

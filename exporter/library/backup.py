@@ -30,13 +30,13 @@ from exporter.crawl.outcome import Outcome
 from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError, Interrupted, UsageError
 from exporter.frozen import frozen
-from exporter.html.links import AddressPattern
+from exporter.html.links import AddressPattern, host_of
 from exporter.http.body import prepare_memory
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Engine, ServiceClient
 from exporter.http.recording import AnswerMemory, ExchangeRecorder
 from exporter.http.retry import RetryEvent, RetryPolicy
-from exporter.library.views import LatestRefreshed, LatestRepaired, refresh_latest, wanted_views
+from exporter.library.views import LatestRefreshed, LatestRepaired, finish_forgetting, refresh_latest, wanted_views
 from exporter.login.source import credentials_for
 from exporter.message import message, suggested
 from exporter.model.publication import Declared
@@ -169,6 +169,7 @@ def backup(
         UsageError: the archive belongs to another blog, or a setting is invalid.
     """
     writer.require_place(archive, service.blog_id)
+    locate = locate or _at_new_host(service.blog_id, settings)
     check_fallback(settings.archive_fallback)
     assets = AssetSettings(
         base=f"https://{service.blog_id}/",
@@ -208,6 +209,18 @@ def backup(
     )
     views = [] if dry_run else wanted_views(settings, archive, _records_of(archive, service.service, settings))
     return Backup(run, views, settings.wait_lock.total_seconds())
+
+
+def _at_new_host(blog_id: str, settings: Settings) -> Callable[[str], str] | None:
+    """Return a function that asks the new host of a renamed blog for pictures at the old one; ``None`` for others."""
+    new = settings.renamed_to
+    if new is None:
+        return None
+
+    def locate(url: str) -> str:
+        return url.replace(f"//{blog_id}", f"//{new}", 1) if host_of(url) == blog_id else url
+
+    return locate
 
 
 def _records_of(archive: Path, service: BlogService, settings: Settings) -> Records:
@@ -335,6 +348,7 @@ class Backup:
         if not is_archive(layout):
             return LatestCheck(), 0
         reader = Archive.open(self._root)
+        finish_forgetting(reader, self.views)
         looked = check_latest(layout, damaged_in_latest(layout))
         if looked.whole and read_record(layout).get("version") == reader.newest():
             return looked, 0

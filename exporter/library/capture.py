@@ -29,7 +29,7 @@ from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.http.user_agent import user_agent_of
 from exporter.library.blog_addresses import entry_addresses, home_of
 from exporter.library.captured_assets import CompletedAssets, complete_assets
-from exporter.library.views import present_views, refresh_latest
+from exporter.library.views import finish_forgetting, present_views, refresh_latest
 from exporter.service.declarations import BLOG_V1, PUBLIC_SITE
 from exporter.settings import Origin, Settings
 
@@ -167,12 +167,18 @@ class PageCapture:
 
     async def _locked_run(self) -> AsyncGenerator[CaptureEvent, None]:
         async with self._locked():
+            await finish_in_thread(self._finish_forgetting)
             async with aclosing(self.run.events()) as events:
                 async for event in events:
                     yield event
             completed = await finish_in_thread(self._complete)
             if completed.version is not None:
                 yield AssetsCompleted(completed.addresses, completed.version)
+
+    def _finish_forgetting(self) -> None:
+        """Finish a removal of records that was interrupted."""
+        if self.run.root.exists() and Archive.exists(self.run.root):
+            finish_forgetting(Archive.open(self.run.root), present_views(self.settings, self.run.root))
 
     def _complete(self) -> CompletedAssets:
         """Complete the archive's pictures from its captures, and let the site link to a new one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from enum import Enum, auto
 from typing import Any, Final
@@ -16,7 +17,7 @@ from exporter.frozen import frozen
 
 SUCCESSES: Final = ("saved", "unchanged", "partial")
 """The outcomes of runs that saved all readable records."""
-_CLOCK_TOLERANCE: Final = timedelta(minutes=5)
+CLOCK_TOLERANCE: Final = timedelta(minutes=5)
 _PAUSE_AFTER_FAILURE: Final = timedelta(hours=4)
 """The pause before an automatic retry: neither the service nor the user wants one every hour."""
 
@@ -39,11 +40,16 @@ class StatusProblem(Enum):
 
 @frozen
 class Status:
-    """The object that ``status --json`` prints, the worst problem, and the age of the last success."""
+    """The object that ``status --json`` prints, the problems, the worst first, and the age of the last success."""
 
     document: dict[str, Any]
-    problem: StatusProblem | None
+    problems: tuple[StatusProblem, ...]
     age: timedelta | None = None
+
+    @property
+    def problem(self) -> StatusProblem | None:
+        """The worst problem."""
+        return next(iter(self.problems), None)
 
 
 def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
@@ -69,7 +75,7 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
     since = str(good["finished_at"]) if good is not None else newest.finished_at if newest is not None else None
     age = None if since is None else SystemClock().now() - datetime.fromisoformat(since)
     # A success in the future means a wrong clock, so the age of the archive is unknown.
-    stale = max_age is not None and (age is None or not -_CLOCK_TOLERANCE <= age <= max_age)
+    stale = max_age is not None and (age is None or not -CLOCK_TOLERANCE <= age <= max_age)
     document: dict[str, Any] = {
         "archive": str(archive.path.absolute()),
         "blog_id": archive.info.blog_id,
@@ -88,7 +94,7 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
         "writer": writer,
         "capture": captured,
     }
-    return Status(document, _problem(document, age), age)
+    return Status(document, tuple(_problems(document, age)), age)
 
 
 def _captured(archive: Archive) -> tuple[dict[str, Any] | None, list[str]]:
@@ -124,23 +130,28 @@ def _captured(archive: Archive) -> tuple[dict[str, Any] | None, list[str]]:
     return facts, damaged
 
 
-def _problem(document: dict[str, Any], age: timedelta | None) -> StatusProblem | None:
+def _problems(document: dict[str, Any], age: timedelta | None) -> Iterator[StatusProblem]:
+    """Yield the problems, the worst first."""
     last = document["last_run"]
     if last is None and document["newest"] is None and document["writer"] is None and document["capture"]:
         if document["damaged"]:
-            return StatusProblem.DAMAGED
-        return None if document["capture"]["complete"] else StatusProblem.INCOMPLETE
+            yield StatusProblem.DAMAGED
+        elif not document["capture"]["complete"]:
+            yield StatusProblem.INCOMPLETE
+        return
     if last is None and document["newest"] is None:
-        return StatusProblem.FIRST_RUN
+        yield StatusProblem.FIRST_RUN
+        return
     if last and last.get("outcome") not in SUCCESSES:
-        return StatusProblem.LAST_RUN_FAILED
+        yield StatusProblem.LAST_RUN_FAILED
     if document["interrupted_run"] and document["writer"] is None:
-        return StatusProblem.LAST_RUN_DIED
+        yield StatusProblem.LAST_RUN_DIED
     if document["damaged"]:
-        return StatusProblem.DAMAGED
+        yield StatusProblem.DAMAGED
     if document["stale"]:
-        return StatusProblem.IN_THE_FUTURE if age is not None and age < timedelta(0) else StatusProblem.STALE
-    return None if document["complete"] else StatusProblem.INCOMPLETE
+        yield StatusProblem.IN_THE_FUTURE if age is not None and age < timedelta(0) else StatusProblem.STALE
+    if not document["complete"]:
+        yield StatusProblem.INCOMPLETE
 
 
 def is_due(archive: Archive, max_age: timedelta) -> bool:
@@ -155,7 +166,7 @@ def is_due(archive: Archive, max_age: timedelta) -> bool:
         saved = run.get("outcome") in SUCCESSES
         limit = max_age if saved else _PAUSE_AFTER_FAILURE
         age = now - datetime.fromisoformat(str(run["finished_at"]))
-        if run.get("outcome") != "interrupted" and -_CLOCK_TOLERANCE <= age < limit:
+        if run.get("outcome") != "interrupted" and -CLOCK_TOLERANCE <= age < limit:
             return False
         if saved:
             break

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exporter.archive.archive import Archive
+from exporter.archive.atomic import remove_folder
 from exporter.archive.checks import FindingCode
 from exporter.archive.latest import (
     DerivedFile,
@@ -48,6 +49,8 @@ from exporter.translation import LANGUAGES
 from exporter.worker import Worker, WorkerFailed, processors
 
 if TYPE_CHECKING:
+    from exporter.archive.forgetting import Sign
+    from exporter.archive.forgotten import ForgettingNote
     from exporter.archive.latest_segments import Segments
     from exporter.archive.state import State
     from exporter.archive.view_index import FileNotes
@@ -172,7 +175,7 @@ def rebuild(archive: Archive, settings: Settings, *, at: int | None = None) -> L
         ArchiveLocked: another process is writing the archive.
         ArchiveDamaged: a version cannot be read.
     """
-    with _locked(archive, settings):
+    with locked(archive, settings):
         return refresh_latest(
             archive, wanted_views(settings, archive.path, service_of(settings, archive.info.service)), force=True, at=at
         )
@@ -182,7 +185,7 @@ def refresh(
     archive: Archive, settings: Settings, *, at: int | None = None, also: Collection[str] = ()
 ) -> LatestRefreshed:
     """Bring ``latest/`` up to date with its present views and those in ``also``; errors as for :func:`rebuild`."""
-    with _locked(archive, settings):
+    with locked(archive, settings):
         return refresh_latest(archive, present_views(settings, archive.path, also=also), at=at)
 
 
@@ -196,7 +199,7 @@ def prune(archive: Archive, settings: Settings, *, dry_run: bool = False, **keep
     """
     if dry_run:
         return Pruned(_prune_plan(archive, settings, keep))
-    with _locked(archive, settings):
+    with locked(archive, settings):
         plan = _prune_plan(archive, settings, keep)
         views = present_views(settings, archive.path)
         done = archive.prune(plan)
@@ -211,7 +214,7 @@ def repair(archive: Archive, settings: Settings) -> Iterator[RepairedFile]:
     Raises:
         ArchiveLocked: another process is writing the archive.
     """
-    with _locked(archive, settings):
+    with locked(archive, settings):
         yield from archive.repair()
         codes = {finding.code for finding in archive.verify()}
         if codes & _OF_LATEST and not codes & _OF_VERSIONS:
@@ -226,10 +229,39 @@ def _prune_plan(archive: Archive, settings: Settings, keep: dict[str, int]) -> P
 
 
 @contextmanager
-def _locked(archive: Archive, settings: Settings) -> Iterator[None]:
+def locked(archive: Archive, settings: Settings) -> Iterator[None]:
+    """Hold the archive's lock; a removal of records that was interrupted is finished first."""
     with archive.lock() as lock:
         lock.acquire(SystemClock().now(), settings.wait_lock.total_seconds())
+        if archive.layout.forgetting.kind() is not None:
+            finish_forgetting(archive, present_views(settings, archive.path))
         yield
+
+
+def finish_forgetting(archive: Archive, views: Iterable[LatestView], sign: Sign | None = None) -> ForgettingNote | None:
+    """Do what is left of a removal of records; return its note, or ``None`` if there is no removal.
+
+    Args:
+        archive: the archive, whose lock the caller holds.
+        views: the views to keep in ``latest/``.
+        sign: signs the note.
+
+    Raises:
+        ArchiveDamaged: a file does not match its hash.
+    """
+    from exporter.archive import forgetting  # noqa: PLC0415 - only after a person asked for it
+    from exporter.copies.cache import cached_copies  # noqa: PLC0415 - as above
+    from exporter.warc.omission import rewrite_captures  # noqa: PLC0415 - as above
+
+    plan = forgetting.pending(archive.layout)
+    if plan is None:
+        return None
+    note = forgetting.execute(archive, plan, rewrite_captures, sign)
+    for path in cached_copies(archive.layout):
+        remove_folder(path)
+    refresh_latest(archive, views, force=True)
+    forgetting.finish(archive.layout)
+    return note
 
 
 def _made(

@@ -46,6 +46,7 @@ from exporter.library.export import (
     require_declared,
 )
 from exporter.library.visibility import read_at
+from exporter.message import suggested
 from exporter.model.kinds import Kind
 from exporter.model.records import Raw
 from exporter.warc.cdxj import IndexLine
@@ -112,8 +113,9 @@ def export_wacz(
         kept = [each for each in captures(reader.layout) if each.info().kind == PAGES]
         if not kept:
             raise NoSuchRecord(
-                "{archive} has no capture of public pages. Make one first: blog-exporter capture {archive}.",
+                "{archive} has no capture of public pages. Make one first: {command}",
                 archive=archive,
+                command=suggested("capture", archive),
             )
         with contextlib.closing(reader.state(version)) as state, newer_state(reader, version) as newest:
             check(state)

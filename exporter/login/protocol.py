@@ -13,7 +13,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
-from exporter.errors import NotAuthorised, ServiceError, SignInRevoked, UsageError, WrongSignInAnswer
+from exporter.errors import ClientRefused, NotAuthorised, ServiceError, SignInRevoked, UsageError, WrongSignInAnswer
 from exporter.frozen import frozen
 from exporter.http.address_guard import check_base_url
 from exporter.http.credentials import Credentials, is_encrypted_or_near
@@ -36,6 +36,8 @@ _VERIFIER_LENGTH: Final = 64
 _MAX_RESPONSE_BYTES: Final = 1 << 18
 _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
 _GIVE_UP_SECONDS: Final = 120.0
+_CLIENT_ERRORS: Final = frozenset({"invalid_client", "unauthorized_client"})
+"""The errors that blame the client ID or its secret (RFC 6749, sections 4.1.2.1 and 5.2)."""
 
 
 @frozen
@@ -124,6 +126,12 @@ class SignInAttempt:
         )
         self.address = addresses.authorize.partition(":")[0] + made[len("https") :]
 
+    @classmethod
+    def of(cls, settings: Settings, addresses: OAuthAddresses, client_id: str, redirect_uri: str) -> SignInAttempt:
+        """Return an attempt with the scope of the settings."""
+        scope = settings.oauth_scope_separator.join((settings.oauth_scope or "").split())
+        return cls(addresses, client_id, redirect_uri, scope=scope, pkce=settings.oauth_pkce)
+
     def code_in(self, address: str) -> str:
         """Return the code in the address that the browser was redirected to.
 
@@ -183,7 +191,8 @@ def read_tokens(status: int, body: bytes, now: float) -> Tokens:
 
     Raises:
         SignInRevoked: the service no longer accepts the code or the refresh token.
-        NotAuthorised: the service refuses this client.
+        ClientRefused: the service refuses the client ID or its secret.
+        NotAuthorised: the service refuses for another reason.
         ServiceError: the response has no token.
     """
     from oauthlib.oauth2 import OAuth2Error  # noqa: PLC0415 - as above
@@ -255,6 +264,8 @@ def _refused(error: Any) -> NotAuthorised:
         return NotAuthorised("Signing in was refused on the service's page ({said}): nothing was stored.", said=said)
     if code == "invalid_grant":
         return SignInRevoked("The service no longer accepts this sign-in ({said}): sign in again.", said=said)
+    if code in _CLIENT_ERRORS:
+        return ClientRefused("The service refuses the client ID or its secret ({said}).", said=said)
     return NotAuthorised("The service refuses this client ({said}): check oauth_client_id and its secret.", said=said)
 
 

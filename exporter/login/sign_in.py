@@ -9,18 +9,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol, Self
 from urllib.parse import urlsplit
 
 from exporter.clock import Clock, SystemClock
-from exporter.errors import NotAuthorised, ServiceError, UsageError, WrongSignInAnswer
+from exporter.errors import ClientRefused, NotAuthorised, ServiceError, UsageError, WrongSignInAnswer
 from exporter.html.pages import message_page
 from exporter.http.credentials import Credentials
 from exporter.http.engine import Engine
+from exporter.login.client import RegisteredClient, client_explained, client_refusal, known_client
 from exporter.login.protocol import OAuthAddresses, SignInAttempt, ask_for_tokens, revoke, revoke_request
 from exporter.login.store import KeptIn, SignIn, SignInStore
-from exporter.message import message
+from exporter.message import message, said
 from exporter.settings import Settings
 from exporter.translation import current_language, translated
 
@@ -57,6 +58,7 @@ async def sign_in(
     ask: Ask,
     open_browser: Callable[[str], bool] | None,
     say: Callable[[str], None] = lambda _: None,
+    client: RegisteredClient | None = None,
     store: SignInStore | None = None,
     clock: Clock | None = None,
     wait: float = WAIT_SECONDS,
@@ -64,10 +66,12 @@ async def sign_in(
     """Sign in at the service that the settings name, and store the sign-in for all commands.
 
     Args:
-        settings: name the service, and the client.
-        ask: asks for the client's ID and secret if the settings have none, and for the address to paste.
+        settings: name the service, and perhaps the client.
+        ask: asks for the address to paste, and for the client's ID and secret if neither the settings nor an earlier
+            sign-in has them. What the service refuses is asked for again, until the answer is empty.
         open_browser: opens an address and returns whether that worked; ``None`` to have the user paste the address.
         say: called with each line for the user.
+        client: the client that the user typed already.
         store: the stored sign-ins; the user's own by default.
         clock: gives the time that is stored.
         wait: seconds to wait for the browser.
@@ -79,84 +83,139 @@ async def sign_in(
     """
     addresses = OAuthAddresses.of(settings)
     store, clock = store or SignInStore(warn=say), clock or SystemClock()
-    client_id = settings.oauth_client_id or ask(message("Client ID of this program at the service"))
-    if not client_id:
-        raise UsageError(
-            message(
-                "Signing in needs a client ID: register a client at the service, then set its ID as "
-                "oauth_client_id. A token needs none: set BLOG_EXPORTER_TOKEN, or name its file with --token-file."
-            )
-        )
-    secret = settings.client_secret
-    if secret is None:
-        secret = ask(message("Client secret, which is not shown (Enter if there is none)"), hidden=True) or None
+    attempts = _Attempts(settings, addresses, ask, open_browser, say, store, clock, wait)
+    known = None if client is not None else known_client(settings, store)
+    if known is None:
+        return await attempts.with_typed_client(client)
+    if known.secret is None:
+        known = RegisteredClient(known.client_id, asked_secret(ask))
     try:
-        attempt, code = await _code(
-            settings, addresses, client_id, ask=ask, open_browser=open_browser, say=say, wait=wait
-        )
-    except NotAuthorised:
-        if settings.oauth_authorize_url is None:
-            say(
-                message(
-                    "Nothing says where this service's page for signing in is, so {address} was tried. If that page "
-                    "does not exist, set oauth_authorize_url and oauth_token_url, or use a token: set "
-                    "BLOG_EXPORTER_TOKEN, or name its file with --token-file.",
-                    address=addresses.authorize,
+        return await attempts.with_client(known)
+    except ClientRefused as refused:
+        if settings.oauth_client_id:
+            raise ClientRefused("{reason} Check oauth_client_id and its secret.", reason=said(refused)) from None
+        say(said(refused))
+        return await attempts.with_typed_client(None)
+
+
+async def asked_client(settings: Settings, ask: Ask, say: Callable[[str], None]) -> RegisteredClient | None:
+    """Ask for a client until the service's sign-in page does not refuse its ID; ``None`` for an empty answer.
+
+    Args:
+        settings: name the service.
+        ask: asks for the ID, and for the secret if the settings have none.
+        say: called with the complaint about a refused ID.
+
+    Raises:
+        UsageError: an address in the settings is invalid.
+    """
+    while True:
+        client_id = ask(message("Client ID (Enter if you have none)"))
+        if not client_id:
+            return None
+        complaint = await client_refusal(settings, client_id)
+        if complaint is None:
+            return RegisteredClient(client_id, settings.client_secret or asked_secret(ask))
+        say(complaint)
+
+
+def asked_secret(ask: Ask) -> str:
+    """Ask for the secret of a client; empty if it has none."""
+    return ask(message("Client secret, which is not shown (Enter if there is none)"), hidden=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempts:
+    """The attempts of one :func:`sign_in`, with its arguments."""
+
+    settings: Settings
+    addresses: OAuthAddresses
+    ask: Ask
+    open_browser: Callable[[str], bool] | None
+    say: Callable[[str], None]
+    store: SignInStore
+    clock: Clock
+    wait: float
+
+    async def with_typed_client(self, client: RegisteredClient | None) -> SignedIn:
+        """Sign in with a client that the user types, again after each refusal of the service."""
+        settings = self.settings
+        if client is None:
+            for line in client_explained(settings):
+                self.say(line)
+        while True:
+            client = client or await asked_client(settings, self.ask, self.say)
+            if client is None:
+                raise UsageError(
+                    message(
+                        "Signing in needs a client ID. A token needs none: set BLOG_EXPORTER_TOKEN, or name its file "
+                        "with --token-file. The public part of a blog needs neither: back it up by its address, with "
+                        "--service public-site."
+                    )
                 )
-            )
-        raise
-    hidden = [code, *([secret] if secret else [])]
-    async with Engine() as engine:
-        content = attempt.token_request(code, secret)
-        tokens = await ask_for_tokens(engine, addresses.token, content, hidden, clock, settings.retries)
-    # Refuse a token that no header can carry now, not in a nightly run.
-    Credentials(tokens.access_token, settings.auth_header, settings.auth_scheme)
-    made = SignIn(
-        origin=addresses.origin,
-        account=settings.account or "",
-        client_id=client_id,
-        token_url=addresses.token,
-        revoke_url=addresses.revoke,
-        obtained_at=clock.now().timestamp(),
-        expires_at=tokens.expires_at,
-        refresh_ends_at=tokens.refresh_ends_at,
-        renewable=tokens.refresh_token is not None,
-        access_token=tokens.access_token,
-        refresh_token=tokens.refresh_token,
-        client_secret=secret,
-    )
-    return SignedIn(made, store.write(made, settings.sign_in_store))
+            try:
+                return await self.with_client(client)
+            except ClientRefused as refused:
+                self.say(message("{reason} Please type both again.", reason=said(refused)))
+                client, settings = None, replace(settings, client_secret=None)
 
+    async def with_client(self, client: RegisteredClient) -> SignedIn:
+        """Let the user agree in a browser, exchange the code for tokens, and store them."""
+        settings, addresses, secret = self.settings, self.addresses, client.secret or None
+        try:
+            attempt, code = await self._code(client.client_id)
+        except NotAuthorised:
+            if settings.oauth_authorize_url is None:
+                self.say(
+                    message(
+                        "Nothing says where this service's page for signing in is, so {address} was tried. If that "
+                        "page does not exist, set oauth_authorize_url and oauth_token_url, or use a token: set "
+                        "BLOG_EXPORTER_TOKEN, or name its file with --token-file.",
+                        address=addresses.authorize,
+                    )
+                )
+            raise
+        hidden = [code, *([secret] if secret else [])]
+        async with Engine() as engine:
+            content = attempt.token_request(code, secret)
+            tokens = await ask_for_tokens(engine, addresses.token, content, hidden, self.clock, settings.retries)
+        # Refuse a token that no header can carry now, not in a nightly run.
+        Credentials(tokens.access_token, settings.auth_header, settings.auth_scheme)
+        made = SignIn(
+            origin=addresses.origin,
+            account=settings.account or "",
+            client_id=client.client_id,
+            token_url=addresses.token,
+            revoke_url=addresses.revoke,
+            obtained_at=self.clock.now().timestamp(),
+            expires_at=tokens.expires_at,
+            refresh_ends_at=tokens.refresh_ends_at,
+            renewable=tokens.refresh_token is not None,
+            access_token=tokens.access_token,
+            refresh_token=tokens.refresh_token,
+            client_secret=secret,
+        )
+        return SignedIn(made, self.store.write(made, settings.sign_in_store))
 
-async def _code(
-    settings: Settings,
-    addresses: OAuthAddresses,
-    client_id: str,
-    *,
-    ask: Ask,
-    open_browser: Callable[[str], bool] | None,
-    say: Callable[[str], None],
-    wait: float,
-) -> tuple[SignInAttempt, str]:
-    """Let the user agree in a browser; return the attempt and its code."""
-    wished = settings.oauth_redirect_uri
-    scope = settings.oauth_scope_separator.join((settings.oauth_scope or "").split())
-
-    def attempt_for(redirect_uri: str) -> SignInAttempt:
-        return SignInAttempt(addresses, client_id, redirect_uri, scope=scope, pkce=settings.oauth_pkce)
-
-    if wished is not None and not is_loopback(wished):
-        return _pasted(attempt_for(wished), ask, say)
-    async with Receiver(wished, say) as receiver:
-        attempt = attempt_for(receiver.redirect_uri)
-        if open_browser is not None:
-            say(message("Your browser opens the service's page: sign in and agree there. If it does not, open this:"))
-            say(attempt.address)
-            code = await _returned(receiver, attempt, open_browser, wait)
-            if code is not None:
-                return attempt, code
-            say(message("No browser could be opened here."))
-    return _pasted(attempt, ask, say)
+    async def _code(self, client_id: str) -> tuple[SignInAttempt, str]:
+        """Let the user agree in a browser; return the attempt and its code."""
+        wished = self.settings.oauth_redirect_uri
+        if wished is not None and not is_loopback(wished):
+            return _pasted(SignInAttempt.of(self.settings, self.addresses, client_id, wished), self.ask, self.say)
+        async with Receiver(wished, self.say) as receiver:
+            attempt = SignInAttempt.of(self.settings, self.addresses, client_id, receiver.redirect_uri)
+            if self.open_browser is not None:
+                self.say(
+                    message(
+                        "Your browser opens the service's page: sign in and agree there. If it does not, open this:"
+                    )
+                )
+                self.say(attempt.address)
+                code = await _returned(receiver, attempt, self.open_browser, self.wait)
+                if code is not None:
+                    return attempt, code
+                self.say(message("No browser could be opened here."))
+        return _pasted(attempt, self.ask, self.say)
 
 
 async def _returned(

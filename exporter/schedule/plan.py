@@ -89,8 +89,11 @@ def program() -> tuple[str, ...]:
 
 
 def is_temporary() -> bool:
-    """Return whether the program runs from a cache, which may be emptied: ``uvx`` and ``pipx run`` do this."""
-    return any(part.lower() in {".cache", "caches", "cache"} for part in Path(sys.prefix).parts)
+    """Return whether the program runs from a cache, which may be emptied: ``uvx`` and ``pipx run`` do this.
+
+    So does macOS with a program that was downloaded and never moved: it starts a copy below ``AppTranslocation``.
+    """
+    return any(part.lower() in {".cache", "caches", "cache", "apptranslocation"} for part in Path(sys.prefix).parts)
 
 
 def _read_time(text: str) -> time:

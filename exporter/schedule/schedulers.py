@@ -6,6 +6,7 @@ import contextlib
 import getpass
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -46,6 +47,15 @@ class Scheduled:
     scheduler: str
     command: str
     next: str
+
+    @property
+    def words(self) -> list[str]:
+        """The program and its arguments; empty if the command cannot be read."""
+        escape = "\\%" if self.scheduler == Cron.name else "%%"
+        try:
+            return shlex.split(self.command.replace(escape, "%"))
+        except ValueError:
+            return []
 
 
 class Cron:
@@ -144,9 +154,9 @@ class Systemd:
         """
         units = {".service": systemd_service(plan), ".timer": systemd_timer(plan)}
         for suffix in units:
-            _require_ours(_unit(plan.name, suffix))
+            _require_ours(unit_path(plan.name, suffix))
         for suffix, text in units.items():
-            path = _unit(plan.name, suffix)
+            path = unit_path(plan.name, suffix)
             with translated(path):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_file(path, text.encode("utf-8"))
@@ -162,7 +172,7 @@ class Systemd:
         Raises:
             UsageError: a unit of this name is not ours.
         """
-        paths = [path for suffix in (".timer", ".service") if (path := _unit(name, suffix)).exists()]
+        paths = [path for suffix in (".timer", ".service") if (path := unit_path(name, suffix)).exists()]
         for path in paths:
             _require_ours(path)
         if not paths:
@@ -177,8 +187,8 @@ class Systemd:
 
     def find(self, name: str) -> Scheduled | None:
         """Return the timer with a name."""
-        path = _unit(name, ".service")
-        if not path.exists() or not _unit(name, ".timer").exists():
+        path = unit_path(name, ".service")
+        if not path.exists() or not unit_path(name, ".timer").exists():
             return None
         starts = _EXEC_START.search(path.read_text("utf-8", "replace"))
         done = _run("systemctl", "--user", "show", f"{name}.timer", "--property=NextElapseUSecRealtime", "--value")
@@ -340,7 +350,8 @@ def _write_crontab(before: bytes, table: bytes) -> None:
         raise UsageError(message("crontab accepted the lines but shows others: look at it with crontab -l."))
 
 
-def _unit(name: str, suffix: str) -> Path:
+def unit_path(name: str, suffix: str) -> Path:
+    """Return the path of a unit of the user's systemd, such as with the suffix ``.timer``."""
     home = os.environ.get("XDG_CONFIG_HOME") or ""
     base = Path(home) if Path(home).is_absolute() else Path.home() / ".config"
     return base / "systemd" / "user" / f"{name}{suffix}"

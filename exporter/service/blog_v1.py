@@ -115,6 +115,7 @@ class Options(NamedTuple):
         file_page_size: at most 20 (4.4 and 8); a page's own ``limit`` takes precedence.
         max_pages: no limit is shown (8); a list that claims more pages is not believed.
         timezone: dates carry no offset (2.2 to 2.5).
+        renamed_to: the ID that requests name in place of the archive's, if the blog was renamed.
     """
 
     success_result: str = BLOG_V1.default_of("success_result")
@@ -125,6 +126,7 @@ class Options(NamedTuple):
     file_page_size: int = BLOG_V1.default_of("file_page_size")
     max_pages: int = BLOG_V1.default_of("max_pages")
     timezone: tzinfo = zone(BLOG_V1.defaults["timezone"])
+    renamed_to: str | None = None
 
 
 DEFAULT: Final = Options()
@@ -200,6 +202,7 @@ class BlogV1(BlogService):
     def pages(self, kind: Kind, blog_id: str, _entry_ids: Sequence[str]) -> Paginator:
         """Return a paginator for entries (4.2, their page size is unknown: 8), comments (4.3) or files (4.4)."""
         options, most = self._options, self._options.max_pages
+        asked = options.renamed_to or blog_id
         name, operation, param = {
             Kind.ENTRY_LIST: (message("entry list"), "entry/list", "entry_list_page_param"),
             Kind.COMMENTS: (message("comment list"), "comment/list", "comment_list_page_param"),
@@ -207,7 +210,7 @@ class BlogV1(BlogService):
         }[kind]
 
         def call(page: int) -> Call[Page]:
-            return self._page(operation, {"id": blog_id, getattr(options, param): str(page)})
+            return self._page(operation, {"id": asked, getattr(options, param): str(page)})
 
         if kind is Kind.FILES:
             return CountedPages(name, param, call, most, options.file_page_size)
@@ -242,14 +245,15 @@ class BlogV1(BlogService):
     def entry_call(self, blog_id: str, entry_id: str, validators: Validators | None = None) -> Call[EntryAnswer]:
         """Return the request for a full entry (4.1), conditional if there are validators."""
         conditions = validators.headers if validators is not None else {}
-        params = {"id": blog_id, "entry_id": entry_id}
+        asked = self._options.renamed_to or blog_id
+        params = {"id": asked, "entry_id": entry_id}
         request = Request("entry/get", "/blog/v1/entry/get", params, conditions)
 
         def parse(response: Response) -> EntryAnswer:
             if conditions and response.status == _NOT_MODIFIED:
                 return EntryAnswer(None, validators or Validators())
             data = unwrap(request, response, self._options)
-            _check_entry(blog_id, entry_id, data)
+            _check_entry({asked.casefold(), blog_id.casefold()}, entry_id, data)
             return EntryAnswer(data, Validators.of(response))
 
         return Call(request, parse)
@@ -471,7 +475,7 @@ def _message_in(value: Any) -> object:
     return _object(_object(value).get("json")).get("message")
 
 
-def _check_entry(blog_id: str, asked: str, data: Mapping[str, Any]) -> None:
+def _check_entry(blog_ids: set[str], asked: str, data: Mapping[str, Any]) -> None:
     answered, blog = key_of(data.get("entry_id")), data.get("blog_id")
     if answered != asked:
         what = (
@@ -480,7 +484,7 @@ def _check_entry(blog_id: str, asked: str, data: Mapping[str, Any]) -> None:
             else message("is entry {answered!r}", answered=answered[:40])
         )
         raise WrongRecord("entry/get", {"entry_id": asked}, 200, message("the answer {what}", what=what))
-    if isinstance(blog, str) and blog and blog.casefold() != blog_id.casefold():
+    if isinstance(blog, str) and blog and blog.casefold() not in blog_ids:
         raise WrongRecord(
             "entry/get", {"entry_id": asked}, 200, message("the answer is of blog {blog!r}", blog=blog[:80])
         )

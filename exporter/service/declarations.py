@@ -17,9 +17,20 @@ from exporter.setting_types import OneOf, Setting, WholeNumber, flags, some_text
 BLOG_HOSTS: Final = "blog_hosts"
 """The fact that lists the hosts of a service's blogs. It is not a setting: it selects the profile of a blog."""
 
+DEVELOPER_PAGE: Final = "developer_page"
+"""The fact with the address of the service's page about signing in. It is not a setting."""
+NOT_SETTINGS: Final = frozenset({BLOG_HOSTS, DEVELOPER_PAGE})
+
+
+AGREEMENT: Final = "agreement"
+"""The key of a user's profile that says who agreed to its rate, when and where. It is not a setting."""
+
 
 class FactBasis(StrEnum):
     """How reliable a fact is."""
+
+    AGREED = "agreed"
+    """The service's owner agreed to it; the source says who, when and where."""
 
     DOCUMENTED = "documented"
     """The service's public documentation states it."""
@@ -45,7 +56,7 @@ class Profile(NamedTuple):
     Attributes:
         name: the value of ``--profile``.
         title: the name for people.
-        facts: by the names of their settings, and :data:`BLOG_HOSTS`.
+        facts: by the names of their settings, and :data:`NOT_SETTINGS`.
         unknown: facts about the service that are still unknown.
         service: the type of service, as ``archive.json`` names it.
     """
@@ -59,7 +70,7 @@ class Profile(NamedTuple):
     @property
     def settings(self) -> dict[str, str]:
         """The values of all facts that are settings."""
-        return {name: fact.value for name, fact in self.facts.items() if name != BLOG_HOSTS}
+        return {name: fact.value for name, fact in self.facts.items() if name not in NOT_SETTINGS}
 
     def is_of(self, blog_id: str) -> bool:
         """Return whether a blog's ID is one of the hosts. ``*.`` at the beginning of a host matches any name."""
@@ -161,6 +172,7 @@ NINJA: Final = Profile(
         "oauth_authorize_url": _by_developers("{base_url}/oauth"),
         "oauth_token_url": _by_developers("{base_url}/oauth/token"),
         "oauth_scope_separator": _by_developers(","),
+        DEVELOPER_PAGE: _by_developers("https://api.shinobi.jp/document/"),
         "auth_header": _observed("Authorization", message("public programs for the service")),
         "auth_scheme": _by_developers("Bearer"),
         "file_url": _on_pages("https://blog.cnobi.jp/v1/blog/user/{user_id}/{mtime}"),
@@ -175,6 +187,7 @@ NINJA: Final = Profile(
         message("the limit for requests"),
         message("the page parameter and the page size of the list of entries"),
         message("whether ETag and Last-Modified are sent"),
+        message("where an application is registered to get its client ID"),
     ),
     service="blog-v1",
 )

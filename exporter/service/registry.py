@@ -11,7 +11,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
-from exporter.service.declarations import BLOG_V1, DECLARATIONS, FactBasis, KnownFact, Profile
+from exporter.service.declarations import AGREEMENT, BLOG_V1, DECLARATIONS, FactBasis, KnownFact, Profile
 from exporter.setting_types import Setting, setting_text
 from exporter.text import printable
 
@@ -55,6 +55,8 @@ FLAG_SETTINGS: Final = tuple(dict.fromkeys(name for each in DECLARATIONS.values(
 PROFILES: Final[Mapping[str, Profile]] = {
     profile.name: profile for each in DECLARATIONS.values() for profile in each.profiles
 }
+_AGREED: Final = frozenset({"rate", "concurrency"})
+"""The settings that an agreement with a service's owner is about."""
 
 
 @cache
@@ -127,9 +129,34 @@ def way_of(settings: Values, name: str | None = None) -> BlogService:
 
 
 def own_profile(name: str, table: Mapping[str, Any], path: object) -> Profile:
-    """Return a table of the settings file at ``path`` as a profile. Its values are checked when they are used."""
-    facts = {key: KnownFact(setting_text(value), FactBasis.OWN, str(path)) for key, value in table.items()}
-    return Profile(name, name, facts)
+    """Return a table of the settings file at ``path`` as a profile. Its values are checked when they are used.
+
+    A table with an ``agreement`` states the ``rate`` and the ``concurrency`` that a service's owner agreed to. All that
+    it does not name stays as the built-in profile of the same name has it.
+
+    Raises:
+        UsageError: the agreement has no source, or nothing that was agreed to.
+    """
+    agreement = table.get(AGREEMENT)
+    source = " ".join(agreement.split()) if isinstance(agreement, str) else ""
+    facts = {}
+    for key, value in table.items():
+        if key != AGREEMENT:
+            agreed = source and key in _AGREED
+            facts[key] = KnownFact(
+                setting_text(value), FactBasis.AGREED if agreed else FactBasis.OWN, source if agreed else str(path)
+            )
+    if AGREEMENT not in table:
+        return Profile(name, name, facts)
+    if not source or not _AGREED & facts.keys():
+        raise UsageError(
+            "{path}: the agreement of [profiles.{name}] needs a text that says who agreed, when and where, and the "
+            "rate or the concurrency that was agreed to.",
+            path=path,
+            name=name,
+        )
+    known = PROFILES.get(name, Profile(name, name, {}))
+    return known._replace(facts={**known.facts, **facts})
 
 
 def profile_for(blog_id: str, profiles: Iterable[Profile]) -> Profile | None:

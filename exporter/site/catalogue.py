@@ -6,7 +6,7 @@ import html
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache, partial
 from hashlib import sha256
@@ -34,7 +34,8 @@ from exporter.text import visible
 if TYPE_CHECKING:
     from exporter.export.interface import RecordSource
     from exporter.site.facts import SiteFacts
-    from exporter.site.history import ArchiveHistory
+    from exporter.site.history import ArchiveHistory, GoneEntry
+    from exporter.site.library import AllGone, Library
     from exporter.site.thumbnails import Thumbnails
 
 _BEGINNING_CHARACTERS: Final = 110
@@ -151,6 +152,7 @@ class Catalogue:
         base: the blog's address, which relative addresses start from.
         history: the archive's history; without it, removed records and changes are not shown.
         captured: the captures of the blog's public pages.
+        library: the blogs whose records these are, if there are several.
 
     Attributes:
         captures: the captures of an entry's page by the entry's id; none of an entry that not everybody may read.
@@ -176,12 +178,14 @@ class Catalogue:
         base: str = "",
         history: ArchiveHistory | None = None,
         captured: CapturedPages | None = None,
+        library: Library | None = None,
     ) -> None:
         self.captures: dict[str, CapturedPage] = {}
         self._captured = CapturedPages() if captured is None else captured
         self.records = records
         self.service = service
         self.history = history
+        self.library = library
         self.comment_table = CommentTable()
         self._patterns = patterns
         self._base = base
@@ -189,7 +193,8 @@ class Catalogue:
         self._links: dict[Kind, dict[str, list[str]]] = {Kind.ENTRIES: {}, Kind.COMMENTS: {}}
         self._beginnings = RowFile()
         self._beginning_of = IdRows()
-        self._gone = {} if history is None else history.gone_entries()
+        past = history if library is None else library
+        self._gone: Mapping[str, GoneEntry | AllGone] = {} if past is None else past.gone_entries()
         self._categories = _Categories(facts.of(Kind.ENTRY_LIST, self._item_facts))
         for comment_id, comment in facts.of(Kind.COMMENTS, self._comment_facts):
             self.comment_table.add(comment.entry_id, comment_id, comment.day, comment.minute)
@@ -314,22 +319,23 @@ class Catalogue:
         minute = 0
         if comment.date is not None and comment.has_time and is_marked(comment):
             minute = comment.date.hour * 60 + comment.date.minute
-        return CommentFacts(self.service.post_id(raw), day, self._own_links(comment.text), minute)
+        links = self._own_links(comment.text, base=self._base_of(comment.id))
+        return CommentFacts(self.service.post_id(raw), day, links, minute)
 
     def _entry_facts(self, raw: Raw) -> EntryFacts:
         entry = self.service.post(raw)
         texts = entry.body, entry.more
-        address = absolute(entry.permalink, self._base) if entry.permalink else None
+        base = self._base_of(entry.id)
+        stated = [absolute(each.permalink, base) for each in (entry, *entry.others) if each.permalink]
+        addresses = [*stated, *(pattern.fill(raw) for pattern in self._patterns)]
         plain = [_TAGS.sub(" ", text) for text in texts]
         return EntryFacts(
             *self.shown(entry),
             length=sum(len(part) for text in plain for part in text.split()),
-            links=self._own_links(*texts, host=host_of(address or "")),
-            addresses=[
-                each for each in (address, *(pattern.fill(raw) for pattern in self._patterns)) if each is not None
-            ],
+            links=self._own_links(*texts, base=base, host=host_of((stated and stated[0]) or "")),
+            addresses=list(dict.fromkeys(each for each in addresses if each is not None)),
             marks=marks_of(one_line(entry.title), " ".join(plain)),
-            labels=_labels(entry) if is_labelled(entry) else None,
+            labels=_labels(entry) if is_labelled(entry) or self.library is not None else None,
             beginning=_beginning(entry),
         )
 
@@ -376,34 +382,42 @@ class Catalogue:
             comments=len(self.comment_table.places(entry_id)),
             gone_in=None if gone is None else gone.version,
             gone_at="" if gone is None else gone.date,
+            blogs=() if self.library is None else tuple(blog.number for blog in self.library.blogs_of_entry(entry_id)),
             labels=facts.labels,
         )
         shown_in_lists = post._replace(identity=b"", length=0, gone_at="")
         return post._replace(listed=fingerprint(*map(str, shown_in_lists)))
 
-    def _own_links(self, *sources: str, host: str = "") -> list[str]:
+    def _base_of(self, record_id: str) -> str:
+        """Return the address that relative addresses in a record start from."""
+        return self._base if self.library is None or not record_id else self.library.blog_of(record_id).base
+
+    def _own_links(self, *sources: str, base: str, host: str = "") -> list[str]:
         """Return the links in bodies that may lead to other entries, so that pages change with their targets.
 
         They are found without parsing. A link that this misses leads to the web until the page is made for another
-        reason. ``host`` is the host of the entry's own address, if its service states that.
+        reason. ``host`` is the host of the entry's own address, if its service states that. In a library, the links are
+        absolute, and the hosts of all blogs count.
         """
-        if not (self._patterns or host):
+        hosts = {host} - {""} if self.library is None else self.library.hosts
+        if not (self._patterns or hosts):
             return []
-        return [link for source in sources for link in self._candidates(source, host)]
+        return [link for source in sources for link in self._candidates(source, base, hosts)]
 
     def _keep_links(self, kind: Kind, record_id: str, links: list[str]) -> None:
         if links:
             self._links[kind][record_id] = links
 
-    def _candidates(self, source: str, host: str) -> Iterator[str]:
+    def _candidates(self, source: str, base: str, hosts: Collection[str]) -> Iterator[str]:
         if "href" not in source.lower():
             return
         for link in dict.fromkeys(html.unescape(next(filter(None, found), "")) for found in _LINK.findall(source)):
-            spellings = {absolute(link, self._base), absolute(link.partition("?")[0], self._base)} - {None}
-            if (host and any(host_of(address or "") == host for address in spellings)) or any(
+            whole = absolute(link, base)
+            spellings = {whole, absolute(link.partition("?")[0], base)} - {None}
+            if any(host_of(address or "") in hosts for address in spellings) or any(
                 pattern.fits(address) for address in spellings if address for pattern in self._patterns
             ):
-                yield link
+                yield link if self.library is None else whole or link
 
 
 class _Categories:

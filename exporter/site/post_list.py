@@ -45,6 +45,7 @@ class PostSummary(NamedTuple):
         comments: the number of its comments.
         gone_in: the version that found it gone; ``None`` if it still exists.
         gone_at: the time of that version.
+        blogs: the numbers of the blogs of a library that have it; empty in the site of one blog.
         labels: its categories, tags and so on; ``None`` if its service states only one category.
     """
 
@@ -61,6 +62,7 @@ class PostSummary(NamedTuple):
     comments: int = 0
     gone_in: int | None = None
     gone_at: str = ""
+    blogs: tuple[int, ...] = ()
     labels: Labels | None = None
 
     @property

@@ -115,8 +115,10 @@ def _chunks(posts: PostList) -> Iterator[_Chunk]:
 
 def _facets(site: Site) -> dict[str, str]:
     """Return the names and labels of the choices that only some blogs need, in the order of the page."""
-    wanted = {"tag": site.tags, "author": site.authors, "kind": site.catalogue.pages()}
-    labels = {"tag": site.t("Tags"), "author": site.t("Authors"), "kind": site.t("Kind")}
+    wanted = {"blog": site.blogs, "tag": site.tags, "author": site.authors, "kind": site.catalogue.pages()}
+    labels = {
+        "blog": site.t("Blogs"), "tag": site.t("Tags"), "author": site.t("Authors"), "kind": site.t("Kind"),
+    }  # fmt: skip
     return {name: labels[name] for name, any_ in wanted.items() if any_}
 
 
@@ -199,12 +201,14 @@ class _SearchData:
         ]
         if post.labels is not None:
             names = list(map(joined_path, post.category_paths))
-            row.append([names, list(post.labels.tags), post.labels.author, post.labels.kind, post.access])
+            labels: list[Any] = [names, list(post.labels.tags), post.labels.author, post.labels.kind, post.access]
+            row.append([*labels, list(post.blogs)] if post.blogs else labels)
         return row
 
     def _searched(self, post: PostSummary) -> Searched:
         catalogue = self._site.catalogue
-        return Searched(searched_text(catalogue.entry(post)), self._comments(catalogue.comment_ids(post)))
+        text = searched_text(catalogue.entry(post), others=self._site.other_texts(post))
+        return Searched(text, self._comments(catalogue.comment_ids(post)))
 
     def _comments(self, comment_ids: Iterable[str]) -> list[list[str]]:
         return list(map(searched_comment, self._site.catalogue.comments(comment_ids)))

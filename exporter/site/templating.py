@@ -6,7 +6,7 @@ output of :mod:`exporter.html.page_body` is HTML already.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, tzinfo
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,7 @@ from exporter.model.kinds import Kind
 from exporter.model.labels import AUDIENCE_NAMES, AUDIENCE_TIPS, is_marked, marks_of
 from exporter.model.records import Audience
 from exporter.site.catalogue import one_line
+from exporter.site.library import LibraryBlog
 from exporter.site.post_list import PostSummary
 from exporter.text import visible
 from exporter.translation import translated, translator
@@ -52,12 +53,18 @@ def escaped(text: str) -> str:
 class Parts:
     """Writes the parts in one language, and times in one zone.
 
+    Args:
+        language: the interface language, ``ja`` or ``en``.
+        zone: of the times.
+        blogs: the blogs of a library; empty in the site of one blog.
+
     Attributes:
         dates: writes dates.
     """
 
-    def __init__(self, language: str, zone: tzinfo = UTC) -> None:
+    def __init__(self, language: str, zone: tzinfo = UTC, blogs: Sequence[LibraryBlog] = ()) -> None:
         self._translated = translator(language)
+        self._blogs = {blog.number: _blog_mark(blog) for blog in blogs}
         self._language = language
         self.dates = Dates(language, zone)
 
@@ -73,10 +80,14 @@ class Parts:
         """Return an entry's displayed title."""
         return escaped(post.title) or self.t("(untitled)")
 
+    def blogs(self, numbers: Iterable[int]) -> str:
+        """Return the marks of some blogs of a library, as HTML."""
+        return " ".join(map(self._blogs.__getitem__, numbers))
+
     def badges(self, post: PostSummary) -> Markup:
-        """Return the badges for an entry that is private, restricted or gone."""
+        """Return the badges for an entry that is private, restricted or gone, after the marks of its blogs."""
         stated = post.labels is not None and post.access in _AUDIENCES
-        found = self.audience(private=post.private, name=post.access if stated else "")
+        found = self.blogs(post.blogs) + self.audience(private=post.private, name=post.access if stated else "")
         if post.access and not stated:
             found += f'<span class="badge">{self.t("Visibility code {code}", code=post.access)}</span>'
         if post.gone_in:
@@ -103,8 +114,15 @@ class Parts:
             f"{self.title(post)}</a>\n{self.badges(post)}\n{talk}</li>\n"
         )
 
-    def comment(self, comment: Comment, text: Markup, *, own: bool = False) -> Markup:
-        """Return a comment; ``text`` is its body as HTML, ``own`` whether it has the owner's name."""
+    def comment(self, comment: Comment, text: Markup, *, own: bool = False, marks: str = "") -> Markup:
+        """Return a comment.
+
+        Args:
+            comment: the comment.
+            text: its body as HTML.
+            own: whether it has the owner's name.
+            marks: the marks of its blogs as HTML.
+        """
         language = f' lang="{CONTENT_LANGUAGE}"'
         name = escaped(one_line(comment.name)[:_MAX_NAME_CHARACTERS]) or self.t("(no name)")
         title = escaped(one_line(comment.title)[:_MAX_NAME_CHARACTERS])
@@ -128,6 +146,7 @@ class Parts:
         elif comment.date is not None:
             parts.append(f'<time datetime="{comment.date:%Y-%m-%d}">{self.dates.day(comment.date)}</time>')
         parts += (f'<span class="badge">{self.say(mark)}</span>' for mark in marks_of(comment))
+        parts.append(marks)
         if comment.deleted:
             parts.append(f'<span class="badge">{self.t("Flagged t")}</span>')
         parts.append("</p>\n")
@@ -145,9 +164,11 @@ POLICY: Final = (
 )
 """The content that a page may load and run: its own scripts and styles, and pictures next to it."""
 
+BLOGS_PAGE: Final = "blogs.html"
 _NAVIGATION: Final = (
     ("home", "index.html", message("Home")),
     ("years", "years.html", message("By date")),
+    ("blogs", BLOGS_PAGE, message("Blogs")),
     ("pages", "pages.html", message_in_context("kind of entry", "Pages")),
     ("categories", "categories.html", message("Categories")),
     ("tags", "tags.html", message("Tags")),
@@ -158,8 +179,8 @@ _NAVIGATION: Final = (
     ("history", "history.html", message("History")),
     ("about", "about.html", message("About this copy")),
 )
-OPTIONAL_LISTS: Final = frozenset({"pages", "tags", "authors"})
-"""The lists that only some blogs have."""
+OPTIONAL_LISTS: Final = frozenset({"blogs", "pages", "tags", "authors", "history"})
+"""The pages that only some sites have."""
 _AUDIENCES: Final = frozenset(AUDIENCE_TIPS)
 _ESCAPED: Final = (
     (b"<", b"\\u003c"),
@@ -184,6 +205,11 @@ class Shell(NamedTuple):
     end: str
 
 
+def _blog_mark(blog: LibraryBlog) -> str:
+    """Return the mark of a blog as HTML: its name, in its colour."""
+    return f'<span class="blog c{blog.colour}" lang="{CONTENT_LANGUAGE}">{escaped(blog.title)}</span>'
+
+
 class PageRenderer:
     """Renders pages of one site; all have the same frame.
 
@@ -191,7 +217,7 @@ class PageRenderer:
         options: the options of the site.
         blog_id: the blog.
         parts: writes frequent parts.
-        lists: the lists among ``pages``, ``tags`` and ``authors`` that the site has.
+        lists: the pages among :data:`OPTIONAL_LISTS` that the site has.
         policy: what the pages may load and run.
     """
 
@@ -199,7 +225,7 @@ class PageRenderer:
         self, options: SiteOptions, blog_id: str, parts: Parts, lists: Collection[str] = (), policy: str = POLICY
     ) -> None:
         self._environment = _environment()
-        hidden = OPTIONAL_LISTS.difference(lists) | ({"history"} if options.public else set())
+        hidden = OPTIONAL_LISTS.difference(lists)
         t = translator(options.language)
         self._frame = cache(self._made_frame)
         self.shell = cache(self._made_shell)
@@ -216,6 +242,7 @@ class PageRenderer:
             "content_lang": CONTENT_LANGUAGE,
             "parts": parts,
             "public": options.public,
+            "has_history": "history" not in hidden,
             "policy": policy,
             "navigation": [
                 (name, path, translated(label, options.language))

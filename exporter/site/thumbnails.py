@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from hashlib import sha256
@@ -63,6 +63,10 @@ class Thumbnails:
         self._layout = layout if has_pillow() else None
         self._keeps = keeps
         self._notes: dict[str, Note] = {}
+
+    def has(self, path: str) -> bool:
+        """Return whether the archive has the picture at a path."""
+        return self._layout is not None and self._layout.root.joinpath(*path.split("/")).is_file()
 
     def of(self, path: str) -> Note:
         """Return a picture's note, given its path in the archive."""
@@ -139,6 +143,32 @@ class Thumbnails:
     def _write_notes(self, layout: Layout) -> None:
         rows = (lossless_json.dumps([digest, *note]) + b"\n" for digest, note in sorted(self._notes.items()))
         atomic.write_lines(layout.site_pictures, chain((_RECIPE.encode() + b"\n",), rows))
+
+
+class JoinedThumbnails(Thumbnails):
+    """The thumbnails of a site with the pictures of several archives.
+
+    Args:
+        parts: the thumbnails of each.
+    """
+
+    def __init__(self, parts: Sequence[Thumbnails]) -> None:
+        super().__init__()
+        self._parts = parts
+
+    def of(self, path: str) -> Note:
+        """Return a picture's note; it is made from the first archive that has the picture."""
+        found = (part.of(path) for part in self._parts)
+        return next((note for note in found if note.width or note.thumbnail), Note(0, 0, ""))
+
+    def files(self, paths: Iterable[str]) -> Iterator[ViewFile]:
+        """Yield the thumbnails of the pictures at these paths, each once."""
+        left = dict.fromkeys(paths)
+        for part in self._parts:
+            own = [path for path in left if part.has(path)]
+            yield from part.files(own)
+            for path in own:
+                del left[path]
 
 
 def _digest(path: str) -> str:

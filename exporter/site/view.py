@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from exporter.archive.forgotten import shown_removals
 from exporter.export.interface import Content, Copy, ExportFile, RecordSource, ViewFile
 from exporter.export.posts import Visibility
 from exporter.message import message, message_in_context
@@ -35,11 +36,13 @@ from exporter.site.pages.statistics import statistics_files
 from exporter.site.search_data import search_files
 from exporter.site.templating import data_script
 from exporter.site.thumbnails import Thumbnails
+from exporter.text import visible
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
     from exporter.export.posts import Newest
     from exporter.site.history import ArchiveHistory
+    from exporter.site.library import Library
 
 
 class PublicRecords:
@@ -185,6 +188,7 @@ class SiteView:
         thumbnails: the thumbnails; by default the site has none.
         captured: the captures of the blog's public pages; by default the site names none.
         visibility: decides which entries a calendar for others may name. By default, only a public site has one.
+        library: the blogs, if the records are those of several.
     """
 
     name: ClassVar[str] = NAME
@@ -196,11 +200,13 @@ class SiteView:
     thumbnails: Thumbnails = field(default_factory=Thumbnails)
     captured: CapturedPages = field(default_factory=CapturedPages)
     visibility: Visibility | None = None
+    library: Library | None = None
 
     @property
     def edition(self) -> str:
         """What changes whenever the same records would give other files."""
-        return edition(self.service, self.options)
+        blogs = "" if self.library is None else repr([blog.shown for blog in self.library.blogs])
+        return edition(self.service, self.options) + blogs
 
     def files(self, records: RecordSource) -> Iterator[ViewFile]:
         """Yield every file of the site."""
@@ -214,6 +220,8 @@ class SiteView:
                 self.thumbnails,
                 self.captured,
                 self.visibility,
+                self.library,
+                None if self.layout is None else shown_removals(self.layout),
             )
             yield from chain(
                 self.thumbnails.files(picture.path for picture in site.pictures.all),
@@ -237,16 +245,18 @@ class SiteView:
 
 def _static_files(site: Site) -> Iterator[ViewFile]:
     for path in sorted(_STATIC.iterdir()):
-        if site.options.public and path.name == _PAST:
+        if path.name == _PAST and (site.options.public or site.library is not None):
             continue
         data = path.read_bytes()
         yield ViewFile(f"static/{path.name}", sha256(data).digest(), partial(bytes, data))
-    words = {name: site.say(text) for name, text in _SCRIPT_WORDS.items()}
+    words: dict[str, Any] = {name: site.say(text) for name, text in _SCRIPT_WORDS.items()}
     if site.catalogue.labelled:
         words |= {f"audience_{name}": site.say(text) for name, text in AUDIENCE_NAMES.items()}
         words |= {f"kind_{name}": site.say(text) for name, text in KIND_NAMES.items()}
         words["no_author"] = site.t("(no name)")
         words["no_tag"] = site.t("No tag")
+    if site.library is not None:
+        words["blogs"] = [[visible(blog.title)[0], blog.colour] for blog in site.library.blogs]
     yield ViewFile("data/words.js", fingerprint(repr(words)), lambda: data_script("words", "", words))
 
 

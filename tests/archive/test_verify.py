@@ -256,6 +256,22 @@ DAMAGES: list[tuple[FindingCode, str, str, Damage]] = [
         FindingCode.NOT_SEALED, "SHA256SUMS", "it does not name the newest manifest",
         in_turn(lambda a: seal(a.layout, versions=False), lambda a: a.layout.building.mkdir()),
     ),
+    (
+        FindingCode.NOTES_DAMAGED, "forgotten.jsonl", "it is missing",
+        lambda a: relink(a, forgotten_sha256="0" * 64),
+    ),
+    (
+        FindingCode.NOTES_DAMAGED, "forgotten.jsonl", "the newest run names another",
+        lambda a: a.layout.forgotten.write_bytes(b""),
+    ),
+    (
+        FindingCode.NOTES_DAMAGED, "forgotten.jsonl", "its last line was cut short",
+        lambda a: a.layout.forgotten.write_bytes(b"{"),
+    ),
+    (
+        FindingCode.FORGETTING, "forgotten.jsonl", "a removal was interrupted",
+        in_turn(lambda a: a.layout.forgotten.write_bytes(b""), lambda a: a.layout.forgetting.write_bytes(b"{}")),
+    ),
     (FindingCode.LATEST_STALE, "latest", "it is missing", lambda a: shutil.rmtree(a.layout.latest)),
     (
         FindingCode.LATEST_STALE, "latest/markdown", "it is missing",
@@ -281,6 +297,7 @@ CAPTURES = {
     FindingCode.RECORD_DAMAGED,
     FindingCode.INDEX_WRONG,
 }  # test_captures.py tests these
+SEALS = {each for each in FindingCode if each.startswith("evidence-")}  # tests/evidence tests these
 STORED_FILES = {FindingCode.ASSET_MISSING, FindingCode.ASSET_DAMAGED}
 """Findings about stored pictures, which the tests of the picture store produce."""
 
@@ -309,7 +326,7 @@ class TestFindings:
         assert all("\n" not in each.detail for each in found)
 
     def test_every_code_has_its_damage(self) -> None:
-        assert {code for code, *_ in DAMAGES} == set(FindingCode) - CAPTURES - STORED_FILES - ONLY_IN_COPIES
+        assert {code for code, *_ in DAMAGES} == set(FindingCode) - CAPTURES - SEALS - STORED_FILES - ONLY_IN_COPIES
         assert all(code.mend for code in FindingCode)
 
     def test_a_broken_version_does_not_hide_the_next(self, archive: Built) -> None:

@@ -52,7 +52,7 @@ async def checked(
 
 
 def codes(result: CheckResult) -> dict[str, int]:
-    return {finding.code: finding.exit_code for finding in result.findings}
+    return {finding.name: finding.exit_code for finding in result.findings}
 
 
 async def test_a_healthy_blog(tmp_path: Path) -> None:

@@ -73,6 +73,18 @@ def test_a_typo_gets_a_suggestion(program: Program, named: Path, command: str) -
     assert "Did you mean sakura?" in done.err
 
 
+@pytest.mark.parametrize("command", ["status", "remove"])
+def test_a_typo_in_the_name_of_a_schedule_gets_a_suggestion(
+    program: Program, named: Path, blog_id: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "no-scheduler"))
+    typo = program("schedule", command, "sakra")
+    assert (typo.code, "Did you mean sakura?" in typo.err) == (10, True)
+    for words in ("sakura", blog_id, f"https://{blog_id}/"):
+        found = program("schedule", command, words)
+        assert f"scheduled for {named}." in found.out + found.err, words
+
+
 def test_a_folder_with_an_archive_is_found_before_an_address(named: Path, blog_id: str, tmp_path: Path) -> None:
     shutil.copytree(named, tmp_path / "empty" / blog_id)
     assert archive_named(blog_id) == Path(blog_id)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from exporter.cli.answers import EntryAnswers, FlagQuestions
+from exporter.cli.answers import FlagQuestions
 from exporter.cli.questions import Questions
+from exporter.cli.samples import EntryAnswers
 from exporter.html.links import AddressPattern
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.export.memory import Memory
@@ -64,6 +65,7 @@ SPAN = {**OPEN, "period_flg": "t"}
         ([OPEN, {**OPEN, "is_private": "t"}], "y", EntryAnswers(["1"], False)),
         ([{**OPEN, "open_flg": True}, {**OPEN, "open_flg": None}, {**OPEN, "open_flg": [1]}], "", EntryAnswers([], False)),
         ([{**OPEN, "open_flg": 1}], "y", EntryAnswers(["1"], False)),
+        ([{**OPEN, "open_flg": "1,2"}, {**OPEN, "open_flg": " 1"}, {**OPEN, "open_flg": ""}], "", EntryAnswers([], False)),
         ([{**OPEN, "open_flg": str(code)} for code in range(30)], "n" * 20, EntryAnswers([], False)),
         ([], "", EntryAnswers([], False)),
     ],

@@ -55,6 +55,7 @@ def test_the_first_help_reads_no_settings_and_no_archive() -> None:
     ours = {name for name in imported("--help") if name.startswith("exporter.")}
     parts = (
         "cli",
+        "cli.events",
         "cli.main",
         "cli.output",
         "cli.language",

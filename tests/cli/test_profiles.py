@@ -6,7 +6,7 @@ import pytest
 
 from exporter.service.declarations import FactBasis
 from exporter.service.registry import PROFILES
-from exporter.settings import SETTINGS, check_profile
+from exporter.settings import SETTINGS, check_profile, resolve
 from tests.cli.conftest import Program
 
 OWN = """
@@ -36,9 +36,10 @@ def test_a_built_in_profile_has_settings_with_sources(profile: object) -> None:
 
 def test_every_fact_is_shown_with_its_standing_and_source(program: Program) -> None:
     shown = program("profiles").out
+    labels = {"blog_hosts": "hosts of its blogs", "developer_page": "page for developers"}
     assert "ninja: Ninja Blog (忍者ブログ)" in shown
     for name, fact in PROFILES["ninja"].facts.items():
-        assert f"{'hosts of its blogs' if name == 'blog_hosts' else name} = {fact.value}\n" in shown
+        assert f"{labels.get(name, name)} = {fact.value}\n" in shown
     assert "documented: the service's public page for developers" in shown
     assert "observed: pages and uploads of public blogs" in shown
     assert "our choice: no limit is documented" in shown
@@ -64,6 +65,9 @@ def test_a_user_profile_is_shown_with_the_built_in_ones(program: Program, tmp_pa
     [
         ("nin", "", "There is no profile 'nin' (did you mean ninja?)."),
         ("mine", '[profiles.mine]\nrate = "fast"', "profile mine: rate is 'fast': requests per second"),
+        ("ninja", '[profiles.ninja]\nrate = 20\nagreement = " "', "needs a text that says who agreed, when and where"),
+        ("ninja", '[profiles.ninja]\ntimezone = "UTC"\nagreement = "x"', "and the rate or the concurrency"),
+        ("ninja", "[profiles.ninja]\nrate = 20\nagreement = 3", "needs a text that says who agreed"),
         ("mine", '[profiles.mine]\noauth_client_secret = "s3cret"', "oauth_client_secret is not a setting"),
     ],
 )
@@ -72,3 +76,35 @@ def test_an_invalid_profile_is_named(program: Program, tmp_path: Path, name: str
     assert done.code == 2
     assert said in done.err
     assert "s3cret" not in done.err + done.out
+
+
+AGREED = """
+[profiles.ninja]
+rate = 40
+concurrency = 6
+timezone = "UTC"
+agreement = "the operator's\tmail of 2026-05-01"
+"""
+
+
+def test_an_agreement_adds_to_the_built_in_profile(program: Program, tmp_path: Path) -> None:
+    path = own(tmp_path, AGREED)
+    facts = program("profiles", "ninja", "--config", path, "--json").json["profiles"][0]["facts"]
+    assert facts["rate"] == {"value": "40", "standing": "agreed", "source": "the operator's mail of 2026-05-01"}
+    assert facts["concurrency"]["standing"] == "agreed"
+    assert facts["timezone"] == {"value": "UTC", "standing": "own", "source": str(path)}
+    assert facts["base_url"] == {
+        name: getattr(PROFILES["ninja"].facts["base_url"], field)
+        for name, field in (("value", "value"), ("standing", "basis"), ("source", "source"))
+    }
+    assert "agreement" not in facts
+    shown = program("profiles", "ninja", "--config", path).out
+    assert "  rate = 40\n      agreed with the service's owner: the operator's mail of 2026-05-01\n" in shown
+
+
+def test_a_blog_of_the_service_is_read_at_the_agreed_rate(tmp_path: Path) -> None:
+    found = resolve({}, config=own(tmp_path, AGREED), blog_id="sakura.blog.shinobi.jp", environ={})
+    assert (found.rate, found.concurrency, found.base_url) == (40.0, 6, "https://api.shinobi.jp")
+    assert (
+        resolve({"rate": "3"}, config=own(tmp_path, AGREED), blog_id="sakura.blog.shinobi.jp", environ={}).rate == 3.0
+    )

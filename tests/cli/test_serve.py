@@ -15,6 +15,7 @@ from urllib.request import url2pathname
 import pytest
 
 from exporter import lossless_json
+from tests.cli.conftest import Program
 
 SERVE = [sys.executable, "-m", "exporter", "serve"]
 
@@ -102,3 +103,9 @@ def test_an_empty_host_is_refused(archive: Path) -> None:
     done = subprocess.run([*SERVE, str(archive), "--host", ""], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "--host is empty" in done.stderr
+
+
+def test_everything_is_for_assistants_alone(program: Program, archive: Path) -> None:
+    done = program("serve", archive, "--everything")
+    assert done.code == 2
+    assert "--everything needs --mcp" in done.err

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from exporter.crawl.ingest import BackupSettings, EntryCounts, Ingest, Unread
+from exporter.crawl.kept_out import KeptOut
 from exporter.crawl.sweep import SweepResult
 from exporter.model.kinds import Kind
 from exporter.service.blog_v1 import BlogV1
@@ -36,6 +37,7 @@ def reading(
         contradicted=[],
         not_asked=0,
         shortages={},
+        kept_out=KeptOut(),
         service=BlogV1(),
         settings=BackupSettings("b.example.jp", "https://api.example.jp", strict_assets=strict_assets),
     )

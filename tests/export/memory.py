@@ -25,6 +25,7 @@ from exporter.export.interface import (
     Side,
     Summary,
     Typeset,
+    Unchanged,
 )
 from exporter.export.report import Report
 from exporter.model.kinds import Kind, sort_key
@@ -137,7 +138,7 @@ def export(form: str, source: Memory, **options: Any) -> Made:
     report = Report()
     made = Made({}, {}, report)
     for file in NAMED[form].files(source, chosen, report):
-        assert not isinstance(file, ArchiveCopy | Summary), "made of an archive on the disk"
+        assert not isinstance(file, ArchiveCopy | Summary | Unchanged), "made of an archive on the disk"
         assert file.path not in made.files
         assert file.path not in made.copies
         match file:

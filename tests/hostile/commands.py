@@ -15,12 +15,15 @@ READERS: tuple[tuple[str, ...], ...] = (
     ("status",), ("log",), ("diff",), ("show", "entry", "1"), ("show", "asset", "{picture}", "--json"),
     ("show", "entry", "1", "--markdown"), ("show", "entry", "1", "--html"), ("search", "海"), ("search", "海", "--regex"), ("files",), ("files", "--json"),
     ("inspect",), ("verify",), ("verify", "--quick"), ("prune", "--keep-last", "1", "--dry-run"),
+    ("forget", "--comment", "1", "--dry-run"), ("forget", "--entry", "1", "--author", "a", "--dry-run"),
     ("compare", HOME, *PUBLIC), ("check", "--base-url", "http://127.0.0.1:9"),
     ("schedule", "print", "cron", "--base-url", "http://127.0.0.1:9"),
 )  # fmt: skip
 COPIES: tuple[tuple[str, ...], ...] = (
     ("site", "{out}"),
     ("site", "{out}", "--public-only", *PUBLIC),
+    ("library", "build", "--out", "{out}"),
+    ("library", "build", "--out", "{out}", "--public-only", *PUBLIC),
     *(("export", form, "{out}", *(() if FORMATS[form].whole else PUBLIC)) for form in FORMATS),
     ("diff", "--html", "{out}.html"),
     ("sync", "{out}"),
@@ -30,6 +33,7 @@ WRITERS: tuple[tuple[str, ...], ...] = (
     ("site",),
     ("rebuild",),
     ("prune", "--keep-last", "1"),
+    ("forget", "--entry", "1", "--yes"),
 )
 ONLINE: tuple[tuple[str, ...], ...] = (("capture",), ("backup",))
 """Commands that ask the blog; :meth:`Whole.online` knows their options."""
@@ -57,7 +61,7 @@ def arguments(command: Sequence[str], place: Place, number: int) -> list[str]:
     name, *rest = command
     out = str(place.out / str(number))
     filled = [word.replace("{out}", out).replace("{picture}", place.picture) for word in rest]
-    if name == "export":
+    if name in {"export", "library"}:
         return [name, filled[0], str(place.archive), *filled[1:]]
     if name == "schedule":
         return [name, *filled[:2], str(place.archive), *filled[2:]]

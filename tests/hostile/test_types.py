@@ -45,6 +45,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("compare", "{archive}", HOME, *PUBLIC),
     ("move", "wordpress", "{archive}", "--map", "{out}.jsonl", "--allow-private-network", *PUBLIC),
     ("site", "{archive}", "{out}/site"),
+    ("library", "build", "{archive}", "--out", "{out}/library"),
     ("export", "hugo", "{archive}", "{out}/hugo", *PUBLIC),
     ("export", "wordpress", "{archive}", "{out}/wordpress", *PUBLIC),
     ("export", "bagit", "{archive}", "{out}/bag"),

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from exporter.errors import NotAuthorised, ServiceError, UsageError, WrongSignInAnswer
+from exporter.errors import ClientRefused, NotAuthorised, ServiceError, UsageError, WrongSignInAnswer
 from exporter.login.protocol import OAuthAddresses, SignInAttempt, read_tokens
 from exporter.login.sign_in import sign_in, sign_out
 from exporter.login.store import SignInStore
@@ -54,7 +54,7 @@ class Person:
 
     @property
     def address(self) -> str:
-        return next(line for line in self.said if line.startswith("http"))
+        return next(line for line in reversed(self.said) if line.startswith("http"))
 
     def say(self, text: str) -> None:
         self.said.append(text)
@@ -85,7 +85,9 @@ async def test_the_address_for_the_browser(server: OAuthServer, settings: Settin
     assert "an address that begins with http://127.0.0.1:" in person.said[2]
 
 
-async def test_client_id_and_secret_are_asked_for(server: OAuthServer, settings: Settings, store: SignInStore) -> None:
+async def test_client_id_and_secret_are_asked_for(
+    server: OAuthServer, settings: Settings, store: SignInStore, tmp_path: Path
+) -> None:
     settings = replace(settings, oauth_client_id=None, client_secret=None, oauth_pkce=False)
     person = Person(CLIENT_ID, CLIENT_SECRET, visited)
     done = await sign_in(settings, ask=person, open_browser=None, say=person.say, store=store)
@@ -93,10 +95,11 @@ async def test_client_id_and_secret_are_asked_for(server: OAuthServer, settings:
     assert (done.sign_in.client_id, done.sign_in.client_secret) == (CLIENT_ID, CLIENT_SECRET)
     assert "code_challenge" not in person.address
     with pytest.raises(UsageError, match="needs a client ID"):
-        await sign_in(settings, ask=Person(""), open_browser=None, store=store)
-    wrong = Person(CLIENT_ID, "wr0ng-s3cret", visited)
-    with pytest.raises(NotAuthorised, match=r"invalid_client.*check oauth_client_id") as caught:
-        await sign_in(settings, ask=wrong, open_browser=None, say=wrong.say, store=store)
+        await sign_in(settings, ask=Person(""), open_browser=None, store=SignInStore(tmp_path / "empty"))
+    known = replace(settings, oauth_client_id=CLIENT_ID, client_secret="wr0ng-s3cret")
+    wrong = Person(visited)
+    with pytest.raises(ClientRefused, match=r"invalid_client.*Check oauth_client_id and its secret") as caught:
+        await sign_in(known, ask=wrong, open_browser=None, say=wrong.say, store=store)
     assert "wr0ng" not in str(caught.value)
 
 

@@ -138,7 +138,7 @@ def test_a_page_equals_the_output_of_the_template(
         )
         if not (public and name == "history")
     ]
-    common = {**_common(language), "public": public, "navigation": navigation}
+    common = {**_common(language), "public": public, "has_history": not public, "navigation": navigation}
     for at, file in enumerate(entry_files(site)):
         assert file.render() == _expected(site, at, common)
 

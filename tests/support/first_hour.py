@@ -115,6 +115,7 @@ def _environment(home: Path, server: OAuthServer, language: str) -> dict[str, st
     programs.mkdir()
     (programs / "crontab").write_text(CRONTAB.format(folder=home))
     (programs / "crontab").chmod(0o700)
+    (programs / "blog-exporter").symlink_to(Path(sys.executable).with_name("blog-exporter"))
     secret = home / "client-secret"
     secret.write_text(CLIENT_SECRET)
     secret.chmod(0o600)

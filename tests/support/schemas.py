@@ -21,7 +21,7 @@ from exporter.cli.main import COMMANDS
 
 ROOT = Path(__file__).parent.parent.parent
 SCHEMAS = ROOT / "docs" / "schemas"
-LINKS = re.compile(r"(?<=failure: )\[init\].*(?=\.\n)")
+LINKS = re.compile(r"(?<=failure: )\[\w+\].*(?=\.\n)")
 TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
 
 

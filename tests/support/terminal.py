@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 300
 _AGAIN_SECONDS = 2.0
 
 
@@ -25,16 +25,23 @@ class Terminal:
         arguments: arguments of the program.
         cwd: its working directory.
         environment: variables in addition to those of this process.
+        program: the words that start the program.
     """
 
-    def __init__(self, arguments: Sequence[object], cwd: Path, environment: dict[str, str]) -> None:
+    def __init__(
+        self,
+        arguments: Sequence[object],
+        cwd: Path,
+        environment: dict[str, str],
+        program: Sequence[str] = (sys.executable, "-m", "exporter"),
+    ) -> None:
         self._here, there = pty.openpty()
         self.shown = ""
         self._seen = 0
         self._data = b""
         # The process must have this controlling terminal, or Ctrl-C reaches no process.
         self._process: subprocess.Popen[Any] = subprocess.Popen(
-            [sys.executable, "-m", "exporter", *map(str, arguments)],
+            [*program, *map(str, arguments)],
             stdin=there,
             stdout=there,
             stderr=there,

@@ -93,7 +93,7 @@ def sentences() -> Iterator[Sentence]:
                     context, text = (_text(each, path, node.lineno) for each in literals[:2])
                     yield Sentence(text, None, context)
     environment = Environment(autoescape=True)
-    for path in sorted((PACKAGE / "site" / "templates").iterdir()):
+    for path in sorted(PACKAGE.glob("*/templates/*.html")):
         for call in environment.parse(path.read_text("utf-8")).find_all(nodes.Call):
             if isinstance(call.node, nodes.Name) and call.node.name == "t":
                 yield _of_site([getattr(each, "value", None) for each in call.args], path, call.lineno)

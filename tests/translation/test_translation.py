@@ -17,6 +17,7 @@ from exporter import lossless_json, translation
 from exporter.errors import BlogExporterError
 from exporter.http.credentials import Redactor
 from exporter.message import (
+    PROGRAM,
     Message,
     both,
     either,
@@ -31,9 +32,10 @@ from exporter.message import (
     said,
     stored,
     stored_as,
+    suggested,
 )
 from exporter.text import printable
-from exporter.translation import current_language, set_language, translated, translated_by_text
+from exporter.translation import current_language, set_language, set_program_words, translated, translated_by_text
 from tests.translation.catalogue import as_mo, sentences
 
 WORDS: dict[str | tuple[str, str], str | tuple[str, ...]] = {
@@ -117,6 +119,25 @@ def test_an_error_in_a_sentence_is_translated_and_not_stored() -> None:
     text = message("{host} gave no answer to {what}.", host="h", what=error)
     assert translated(text) == "h から 何も見つかりませんでした。 の応答がありません。"
     assert text.values["what"] is said(error)
+
+
+def test_a_shown_command_begins_with_the_words_that_start_the_program() -> None:
+    command = suggested("log", Path("a b"))
+    inner = message("Look: {command}", command=command)
+    text = message("{host} gave no answer to {what}.", host="blog-exporter log", what=inner)
+    assert translated(text) is text
+    set_program_words(lambda: "uvx blog-exporter")
+    try:
+        assert translated(command) == "uvx blog-exporter log 'a b'"
+        assert translated(text) == "blog-exporter log gave no answer to Look: uvx blog-exporter log 'a b'."
+        many = message_n(
+            "{n:,} picture: {command}", "{n:,} pictures: {command}", 2, command=pickle.loads(pickle.dumps(command))
+        )
+        assert translated(many) == "2 pictures: uvx blog-exporter log 'a b'"
+        assert str(text) == "blog-exporter log gave no answer to Look: blog-exporter log 'a b'."
+        assert translated(restored(stored(text))) == str(text)
+    finally:
+        set_program_words(lambda: PROGRAM)
 
 
 @pytest.mark.usefixtures("japanese")

@@ -23,7 +23,7 @@ from exporter.search.folding import fold
 from exporter.site.catalogue import COMMENTS_ON_PAGE, orphans_page
 from exporter.site.pages.site import ShownComment, Site
 from exporter.site.post_list import PostSummary
-from exporter.site.templating import CONTENT_LANGUAGE, root_of
+from exporter.site.templating import CONTENT_LANGUAGE, escaped, root_of
 
 if TYPE_CHECKING:
     from exporter.model.records import Comment
@@ -228,10 +228,17 @@ def _comment(site: Site, page: str, comment: Comment, post: PostSummary | None) 
 
 
 def comment_list(site: Site, post: PostSummary, found: list[Comment]) -> str:
-    """Return the comments of an entry as HTML, given in the order of their ids; empty if it has none."""
+    """Return the comments of an entry as HTML, given in the order of their ids; empty if it has and had none."""
+    removed = "".join(
+        f'<p class="notice">{escaped(site.t("Comments removed on request, {date}: {n}", date=date, n=number))}</p>\n'
+        for date, number in site.removals.get(post.id, ())
+    )
     if not site.catalogue.comment_ids(post):
-        return ""
+        return removed
     comments = in_order(found)
+    library = site.library
+    if library is not None and len(post.blogs) > 1:  # ids of two blogs have no order
+        comments.sort(key=lambda each: (_moment(each), library.blog_of(each.id).number))
     shown = [site.shown(each, post.page) for each in comments]
     below: defaultdict[int | None, list[int]] = defaultdict(list)
     placed = replies(comments)
@@ -245,7 +252,13 @@ def comment_list(site: Site, post: PostSummary, found: list[Comment]) -> str:
         return f'\n<ol class="replies">\n{rows(at)}</ol>\n' if at in below else ""
 
     heading = site.parts.t("Comments: {n}", n=len(comments))
-    return f'<section class="comments" id="comments">\n<h2>{heading}</h2>\n<ol>\n{rows(None)}</ol>\n</section>\n'
+    return (
+        f'<section class="comments" id="comments">\n<h2>{heading}</h2>\n<ol>\n{rows(None)}</ol>\n{removed}</section>\n'
+    )
+
+
+def _moment(comment: Comment) -> float:
+    return float("inf") if comment.date is None else comment.date.timestamp()
 
 
 def _reply_row(site: Site, shown: list[ShownComment], reply: Reply, at: int) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Final
 
 from exporter import lossless_json
@@ -22,7 +23,7 @@ from exporter.site.pages.comments import comment_list
 from exporter.site.pages.contents import with_contents
 from exporter.site.pages.site import Site, author_page, category_page, life_link
 from exporter.site.post_list import PostSummary
-from exporter.site.searched import Searched, searched_comment, searched_text
+from exporter.site.searched import OtherText, Searched, searched_comment, searched_text
 from exporter.site.templating import CONTENT_LANGUAGE, Shell, escaped, root_of
 
 _MAX_MENTIONS = 30
@@ -116,6 +117,7 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
             catalogue.link_targets(Kind.ENTRIES, post.id),
             *(catalogue.link_targets(Kind.COMMENTS, comment_id) for comment_id in catalogue.comment_ids(post)),
             *((repr(catalogue.captures[post.id]),) if post.id in catalogue.captures else ()),
+            *((repr(site.removals[post.id]),) if post.id in site.removals else ()),
         ]
         page = _EntryPage(site, post, before, after, life)
         yield site.written(post.page, parts, page.write, "pages" if post.is_page else "years")
@@ -147,6 +149,10 @@ class _EntryPage:
         self._after = after
         self._life = life
         self._root = root_of(post.page)
+
+    @cached_property
+    def _others(self) -> list[OtherText]:
+        return self._site.other_texts(self._post)
 
     def write(self, shell: Shell) -> str:
         """Return the page in its shell."""
@@ -223,10 +229,10 @@ class _EntryPage:
 
     def _body(self, entry: Post, comments: list[Comment]) -> str:
         """Return the entry's parts, and keep its texts for the search, which follows soon."""
-        bodies, root = self._site.bodies, self._root
+        bodies, root = self._site.bodies_of(self._post.id), self._root
         body, text = bodies.html_and_text(entry.body, root, colours=True)
         more, more_text = bodies.html_and_text(entry.more, root, colours=True)
-        own = searched_text(entry, text, more_text)
+        own = searched_text(entry, text, more_text, self._others)
         self._site.searched[self._post.id] = Searched(own, list(map(searched_comment, comments)))
         shown = f'{self._lead(entry)}<div class="body" {_LANG}>{body}</div>\n'
         more_title = escaped(one_line(entry.more_title))
@@ -237,10 +243,10 @@ class _EntryPage:
 
     def _lead(self, entry: Post) -> str:
         """Return the summary that the writer wrote, unless the text begins with it, and the featured picture."""
-        site, found = self._site, ""
+        site, bodies, found = self._site, self._site.bodies_of(self._post.id), ""
         excerpt = beginning_of(entry.excerpt) if entry.excerpt else ""
         if excerpt and not beginning_of(entry.body).startswith(excerpt.rstrip("…")):
-            found += f'<div class="body lead" {_LANG}>{site.bodies.html(entry.excerpt, self._root)}</div>\n'
+            found += f'<div class="body lead" {_LANG}>{bodies.html(entry.excerpt, self._root)}</div>\n'
         picture = site.stored_picture(entry.featured) if entry.featured else None
         if picture is not None and picture.path not in _picture_paths(site, entry):
             found += f'<ul class="shots featured">\n{site.shots([picture], self._root)}</ul>\n'
@@ -280,7 +286,9 @@ class _EntryPage:
         if entry.period_date and entry.period_date != entry.date:
             parts.append(f"<p>{t('Period date {when}', when=dates.minute(entry.period_date))}</p>")
         original = self._site.catalogue.original_address(entry)
-        if original:
+        if len(self._post.blogs) > 1:
+            parts.append(self._copies())
+        elif original:
             link = escaped(original)
             parts.append(f'<p>{t("Original address")}: <a href="{link}" rel="noopener noreferrer">{link}</a></p>')
         parts.append(self._captures())
@@ -299,6 +307,26 @@ class _EntryPage:
             )
         parts.append("</footer>\n")
         return "".join(parts)
+
+    def _copies(self) -> str:
+        """Return the blogs that a moved entry is in, with its date and address in each, and texts that differ."""
+        site, root = self._site, self._root
+        copies = [] if site.library is None else site.library.copies(self._post.id)
+        lines = []
+        for copy in sorted(copies, key=lambda each: each.blog.number):
+            date = copy.post.date
+            day = f'<time datetime="{date.isoformat()}">{site.dates.minute(date)}</time>' if date else ""
+            address = escaped(copy.post.permalink)
+            link = f'<a href="{address}" rel="noopener noreferrer">{address}</a>' if address else ""
+            gone = f'<span class="badge gone">{self._t("gone")}</span>' if copy.gone_at else ""
+            lines.append(f"<li>{site.parts.blogs([copy.blog.number])} {day} {gone}\n{link}</li>\n")
+        heading = self._t("In {n} blogs", n=len(copies))
+        found = f'<section class="copies" id="copies">\n<h2>{heading}</h2>\n<ul class="plain">\n{"".join(lines)}</ul>\n'
+        for other in self._others:
+            words = self._t("The text in {blog}", blog=other.blog.title)
+            body = site.bodies_of(other.post.id).html(f"{other.post.body}\n{other.post.more}", root)
+            found += f'<details>\n<summary>{words}</summary>\n<div class="body" {_LANG}>{body}</div>\n</details>\n'
+        return f"{found}</section>\n"
 
     def _captures(self) -> str:
         """Return links to the entry's page as it was captured, one for each day."""

@@ -66,7 +66,10 @@ def history_files(site: Site) -> Iterator[ViewFile]:
     history = site.catalogue.history
     if history is None:
         yield site.file(
-            "about.html", "about.html", ["none", str(site.has_calendar), *site.entries_said], lambda: _about(site)
+            "about.html",
+            "about.html",
+            ["none", str(site.has_calendar), repr(_blogs(site)), *site.entries_said],
+            lambda: _about(site),
         )
         return
     rows = history.rows()
@@ -229,11 +232,20 @@ def _about(
         "current": "about",
         "calendar": CALENDAR if site.has_calendar else "",
         "said": site.entries_said,
+        "blogs": _blogs(site),
         "versions": versions,
         "older": len(rows) - len(versions),
         "completeness": completeness,
         "problems": [] if completeness is None else _in_words(site, completeness.problems[:_MAX_PROBLEMS]),
     }
+
+
+def _blogs(site: Site) -> list[tuple[str, str, int, str]]:
+    """Return title, ID, version of the archive and its time for each blog of a library."""
+    blogs = () if site.library is None else site.library.blogs
+    return [
+        (one_line(blog.title), one_line(blog.blog_id), blog.version, site.dates.written(blog.read_at)) for blog in blogs
+    ]
 
 
 def _proof(site: Site, history: ArchiveHistory, row: VersionRow) -> dict[str, Any]:

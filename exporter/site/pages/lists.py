@@ -1,4 +1,4 @@
-"""The lists of entries: the years, the categories, and of some blogs the tags, the writers and the pages."""
+"""The lists of entries: years and categories, and in some sites the blogs, the tags, the writers and the pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby, islice
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter.export.comment_index import UNDATED
 from exporter.export.interface import ViewFile
@@ -15,10 +15,15 @@ from exporter.html.embedded import Use, embedded
 from exporter.html.page_body import DrawnPicture
 from exporter.model.kinds import Kind
 from exporter.site.catalogue import ORPHANS_PAGE, fingerprint, one_line
-from exporter.site.pages.site import Site, author_page, category_page, listed, year_page
+from exporter.site.pages.site import Site, author_page, blog_page, category_page, listed, year_page
 from exporter.site.pages.statistics import SHADES, calendar_years, strip
 from exporter.site.post_list import PostList, PostSummary
-from exporter.site.templating import data_script, root_of
+from exporter.site.templating import BLOGS_PAGE, data_script, root_of
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from exporter.site.library import Library
 
 _Years = dict[str, PostList]
 _WEEKS: Final = Calendar(SUNDAY)
@@ -182,8 +187,11 @@ def _labelled(
     parents: tuple[str, ...] = (),
     under: Sequence[tuple[str, str, int]] = (),
 ) -> dict[str, Any]:
-    """Return the context of a page with the entries of a category, a tag or a writer."""
-    names = {"categories": site.t("Categories"), "tags": site.t("Tags"), "authors": site.t("Authors")}
+    """Return the context of a page with the entries of a category, a tag, a writer or a blog."""
+    names = {
+        "blogs": site.t("Blogs"), "categories": site.t("Categories"), "tags": site.t("Tags"),
+        "authors": site.t("Authors"),
+    }  # fmt: skip
     above = [(name, category_page(parents[: at + 1])) for at, name in enumerate(parents)]
     return {
         "title": title,
@@ -195,12 +203,61 @@ def _labelled(
     }
 
 
+class _Blog(NamedTuple):
+    """A blog of a library in lists: its name, page and colour, its entries, those also in other blogs, and its days."""
+
+    title: str
+    page: str
+    colour: int
+    blog_id: str
+    entries: int
+    shared: int
+    first: datetime | None
+    last: datetime | None
+
+
+def blog_rows(site: Site) -> list[_Blog]:
+    """Return the blogs of a library; none in the site of one blog."""
+    found = []
+    for blog in () if site.library is None else site.library.blogs:
+        posts = site.blogs.get(blog.number, ())
+        dates = [post.date for post in posts if post.date is not None]
+        shared = sum(len(post.blogs) > 1 for post in posts)
+        first, last = (dates[-1], dates[0]) if dates else (None, None)
+        title, blog_id = one_line(blog.title), one_line(blog.blog_id)
+        found.append(_Blog(title, blog_page(blog.key), blog.colour, blog_id, len(posts), shared, first, last))
+    return found
+
+
+def _blog_files(site: Site, library: Library) -> Iterator[ViewFile]:
+    """Yield the page about the blogs of a library, with their shares in each year, and a page for each blog."""
+    rows = blog_rows(site)
+    years = [
+        (year, year_page(year), len(posts), sorted(Counter(post.blogs for post in posts).items()))
+        for year, posts in site.catalogue.by_year().items()
+    ]
+    most = max((number for _, _, number, _ in years), default=0)
+    yield site.file(BLOGS_PAGE, "blogs.html", [repr(rows), repr(years)], lambda: {
+        "title": site.t("Blogs"),
+        "current": "blogs",
+        "blogs": rows,
+        "most": most,
+        "years": [(site.year_name(year), page, number, shares) for year, page, number, shares in years],
+    })  # fmt: skip
+    for blog in library.blogs:
+        posts = site.blogs.get(blog.number, ())
+        context = partial(_labelled, site, one_line(blog.title), posts, "blogs")
+        yield site.file(blog_page(blog.key), "category.html", [blog.title, listed(posts)], context)
+
+
 _MAX_TAGS: Final = 10_000
 """Tags in the list of tags."""
 
 
 def label_files(site: Site) -> Iterator[ViewFile]:
-    """Yield the lists that only some blogs have: tags, writers and pages."""
+    """Yield the lists that only some sites have: blogs, tags, writers and pages."""
+    if site.library is not None:
+        yield from _blog_files(site, site.library)
     tags = [(tag, site.tag_page(tag), len(posts)) for tag, posts in site.tags.items()]
     if tags:
         shown = tags[:_MAX_TAGS]
@@ -262,7 +319,7 @@ def _home(site: Site, days: str) -> ViewFile:
         )
         for year, of_year in site.catalogue.by_year().items()
     ]
-    said = site.entries_said
+    said, blogs = site.entries_said, blog_rows(site)
     parts: list[bytes | str] = [
         _cards_identity(site, recent),
         repr(years),
@@ -270,6 +327,7 @@ def _home(site: Site, days: str) -> ViewFile:
         str(last or ""),
         days,
         *said,
+        repr(blogs) if blogs else "",
     ]
     most = max((max(months) for _, _, months in years), default=0)
     return site.file(_HOME_PAGE, "home.html", parts, lambda: {
@@ -284,6 +342,7 @@ def _home(site: Site, days: str) -> ViewFile:
         "first": first,
         "last": last,
         "days": days,
+        "blogs": blogs,
     })  # fmt: skip
 
 

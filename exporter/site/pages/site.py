@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -12,11 +12,12 @@ from markupsafe import Markup
 
 from exporter.export.comment_index import UNDATED
 from exporter.export.interface import ViewFile
-from exporter.html.links import AddressPattern
+from exporter.html.links import AddressPattern, absolute
 from exporter.html.local_links import AssetMap
 from exporter.html.page_body import BodyWriter
 from exporter.html.picture_rows import bounded_ratio
 from exporter.html.picture_words import picture_words
+from exporter.html.text import plain_text
 from exporter.model.asset import openable
 from exporter.model.kinds import Kind
 from exporter.site.captured import CapturedPages
@@ -32,7 +33,7 @@ from exporter.site.catalogue import (
 from exporter.site.changes import ChangeWriter
 from exporter.site.facts import SiteFacts
 from exporter.site.post_list import PostSummary
-from exporter.site.searched import Searched
+from exporter.site.searched import OtherText, Searched
 from exporter.site.templating import PageRenderer, Parts, Shell, escaped, root_of
 from exporter.site.thumbnails import Thumbnails
 from exporter.text import visible
@@ -41,10 +42,11 @@ from exporter.translation import translated, translator
 if TYPE_CHECKING:
     from exporter.export.interface import RecordSource
     from exporter.export.posts import Visibility
-    from exporter.model.records import Comment, Post
+    from exporter.model.records import Comment, Post, Raw
     from exporter.service.interface import Records
     from exporter.site import SiteOptions
     from exporter.site.history import ArchiveHistory
+    from exporter.site.library import Library
 
 _MAX_NAME_CHARACTERS: Final = 200
 MAX_CHANGES: Final = 300
@@ -72,7 +74,9 @@ class Site:
         changes: writes what changed in records.
         catalogue: the entries and comments.
         pictures: the stored pictures.
-        bodies: turns bodies into HTML.
+        bodies: turns bodies into HTML, in the site of one blog.
+        library: the blogs, if there are several.
+        blogs: the entries of each blog of a library, by its number; else empty.
         facts: the stored facts about the records and the search.
         owners: the service's names for the user of the backup.
         tags: the entries of each tag, the most used tag first.
@@ -80,6 +84,7 @@ class Site:
         searched: the texts of the entries whose pages were just written, by their ids, for the search.
         captured: the captures of the blog's public pages.
         visibility: decides which entries are public; ``None`` if that is not known.
+        removals: the dates and numbers of comments that were removed on request, by entry.
         has_calendar: whether the site has a calendar, which is made before the page that names it.
     """
 
@@ -93,14 +98,18 @@ class Site:
         thumbnails: Thumbnails | None = None,
         captured: CapturedPages | None = None,
         visibility: Visibility | None = None,
+        library: Library | None = None,
+        removals: Mapping[str, Sequence[tuple[str, int]]] | None = None,
     ) -> None:
         self.options = options
+        self.removals = removals or {}
         self.visibility = visibility
         self.has_calendar = False
         self.captured = CapturedPages() if captured is None or options.public else captured
         self.facts = SiteFacts(records) if facts is None else facts
         self.t = translator(options.language)
-        self.parts = Parts(options.language, service.timezone)
+        self.library = library
+        self.parts = Parts(options.language, service.timezone, () if library is None else library.blogs)
         self.dates = self.parts.dates
         self.changes = ChangeWriter(service, options.language, self.dates)
         base = f"https://{records.blog_id}/"
@@ -108,15 +117,25 @@ class Site:
         users = [one_line(service.user(raw).name) for _, raw in records.scan(Kind.USER)]
         self.owners = sorted(filter(None, users))
         assets = [raw for _, raw in records.scan(Kind.ASSETS)]
-        self.catalogue = Catalogue(records, service, self.facts, patterns, base, history, self.captured)
+        if library is not None:  # of two records of an address, the one with a file counts
+            assets.sort(key=lambda raw: raw.get("sha256") is not None)
+        self.catalogue = Catalogue(records, service, self.facts, patterns, base, history, self.captured, library)
         self.pictures = StoredPictures(assets, Thumbnails() if thumbnails is None else thumbnails, options.assets)
         self._assets, self._base = AssetMap(assets, base), base
         self._words: dict[str, str] = {}
         self.bodies = self._bodies(self._assets.local_path)
+        self._bodies_of = {} if library is None else self._bodies_of_blogs(library)
         self.searched: dict[str, Searched] = {}
         self.tags, authors = self.catalogue.by_tag(), self.catalogue.by_author()
         self.authors = authors if len(authors) > 1 else {}
-        lists = {"pages": self.catalogue.pages(), "tags": self.tags, "authors": self.authors}
+        self.blogs = {} if library is None else self.catalogue.posts.grouped(lambda post: post.blogs)
+        lists = {
+            "blogs": self.blogs,
+            "pages": self.catalogue.pages(),
+            "tags": self.tags,
+            "authors": self.authors,
+            "history": library is None and not options.public,
+        }
         self._renderer = PageRenderer(
             options, records.blog_id, self.parts, {name for name, any_ in lists.items() if any_}
         )
@@ -157,15 +176,33 @@ class Site:
             lambda: self._renderer.render(template, path, **context()),
         )
 
-    def _bodies(self, local_path: Callable[[str], str | None]) -> BodyWriter:
+    def bodies_of(self, record_id: str) -> BodyWriter:
+        """Return the writer that turns the bodies of an entry or a comment into HTML: that of its blog."""
+        return self.bodies if self.library is None else self._bodies_of[self.library.blog_of(record_id).key]
+
+    def _bodies(self, local_path: Callable[[str], str | None], base: str = "") -> BodyWriter:
+        page_of = self.catalogue.page_of
         return BodyWriter(
             local_path,
-            self._base,
+            base or self._base,
             self.options.language,
             prefix=self.options.assets,
-            page_of=self.catalogue.page_of,
+            page_of=(lambda address: page_of(absolute(address, base) or "")) if base else page_of,
             picture=self.pictures.drawn,
         )
+
+    def _bodies_of_blogs(self, library: Library) -> dict[str, BodyWriter]:
+        """Return a writer for each blog: its own files come before those of other blogs at the same address."""
+        stored: dict[str, list[Raw]] = {blog.key: [] for blog in library.blogs}
+        for asset_id, raw in library.scan(Kind.ASSETS):
+            stored[library.blog_of(asset_id).key].append(raw)
+
+        def local(own: AssetMap) -> Callable[[str], str | None]:
+            return lambda address: own.local_path(address) or self._assets.local_path(absolute(address, own.base) or "")
+
+        return {
+            blog.key: self._bodies(local(AssetMap(stored[blog.key], blog.base)), blog.base) for blog in library.blogs
+        }
 
     def stored_picture(self, address: str) -> StoredPicture | None:
         """Return the stored picture at an address in an entry; ``None`` if the archive lacks it."""
@@ -255,11 +292,31 @@ class Site:
     def shown(self, comment: Comment, page: str) -> ShownComment:
         """Return a comment as a page shows it."""
         name = one_line(comment.name)
-        text = self.bodies.html(comment.text, root_of(page))
-        html = self.parts.comment(comment, text, own=bool(name) and name in self.owners)
+        text = self.bodies_of(comment.id).html(comment.text, root_of(page))
+        html = self.parts.comment(
+            comment, text, own=bool(name) and name in self.owners, marks=self._blogs_of_comment(comment)
+        )
         return ShownComment(
             f"comment-{anchor_name(comment.id)}", html, name[:_MAX_NAME_CHARACTERS] or self.t("(no name)")
         )
+
+    def other_texts(self, post: PostSummary) -> list[OtherText]:
+        """Return what a moved entry says in the blogs where its text differs from the shown one."""
+        if self.library is None or len(post.blogs) < 2:
+            return []
+        shown, *others = (
+            OtherText(copy.blog, copy.post, plain_text(f"{copy.post.body}\n{copy.post.more}", quiet=True))
+            for copy in self.library.copies(post.id)
+        )
+        return [each for each in others if each.text.split() != shown.text.split()]
+
+    def _blogs_of_comment(self, comment: Comment) -> str:
+        """Return the marks of the blogs that have a comment on a moved post; nothing if they all do."""
+        post = None if self.library is None else self.catalogue.by_id.get(comment.post_id)
+        if self.library is None or post is None:
+            return ""
+        numbers = [blog.number for blog in self.library.blogs_of_comment(comment.id)]
+        return "" if len(numbers) == len(post.blogs) else self.parts.blogs(numbers)
 
 
 def listed(posts: Iterable[PostSummary]) -> bytes:
@@ -286,6 +343,11 @@ def category_page(path: tuple[str, ...]) -> str:
 def author_page(name: str) -> str:
     """Return the path of the page that shows a writer's entries."""
     return _hashed_page("author", name)
+
+
+def blog_page(key: str) -> str:
+    """Return the path of the page that shows the entries of a blog of a library."""
+    return _hashed_page("blog", key)
 
 
 def _hashed_page(folder: str, name: str) -> str:

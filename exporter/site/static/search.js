@@ -14,7 +14,7 @@
   const facets = document.getElementById("facets");
   const [year, category, sort] = ["year", "category", "sort"].map(function (name) { return facets.querySelector(`[name=${name}]`); });
   // The choices that only some blogs have: which of an entry's names each one is about, and the name of none.
-  const more = [["tag", "tags", "no_tag"], ["author", "authors", "no_author"], ["kind", "kinds", ""]].flatMap(function ([name, of, none]) {
+  const more = [["blog", "blogs", ""], ["tag", "tags", "no_tag"], ["author", "authors", "no_author"], ["kind", "kinds", ""]].flatMap(function ([name, of, none]) {
     const select = facets.querySelector(`[name=${name}]`);
     return select ? [{ name, select, of, none }] : [];
   });
@@ -31,13 +31,13 @@
     if (chunks.has(name)) return chunks.get(name);
     const records = (await blogLoad("texts", name, "texts-" + name + ".js")).map(function (each) {
       const [page, date, title, group, flags, text, comments, labels] = each;
-      const [groups, tags, author, kind, audience] = labels ?? [[group], [], "", "", ""];
+      const [groups, tags, author, kind, audience, blogs = []] = labels ?? [[group], [], "", "", ""];
       const parts = [text, title];
       for (const [, who, said] of comments) parts.push(said, who);
       if (labels) parts.push([...groups, ...tags, author].join("\n"));
       return {
         page, date, title, flags, text, comments, groups, tags, audience, labelled: Boolean(labels),
-        authors: [author], kinds: [kind || "post"], key: parts.map(fold).join(END) + END,
+        authors: [author], kinds: [kind || "post"], blogs: blogs.map(String), key: parts.map(fold).join(END) + END,
       };
     });
     if (chunks.size >= KEPT_CHUNKS) chunks.delete(chunks.keys().next().value);
@@ -290,6 +290,7 @@
       for (const each of more) {
         const hits = all.filter(function (hit) { return inYear(hit) && inCategory(hit) && fits(hit, each); });
         counted(each.select, hits, function (hit) { return namesOf(hit, each).map(valueOf); }, function (name) {
+          if (each.name === "blog") return words.blogs[name.slice(1) - 1]?.[0] ?? "";
           return words["kind_" + (each.none ? "" : name.slice(1))] ?? (name.slice(1) || words[each.none] || "");
         });
       }
@@ -315,6 +316,7 @@
     when.textContent = record.date && DAY.format(new Date(record.date));
     when.dateTime = record.date;
     row.append(when, link);
+    for (const [name, colour] of record.blogs.map(function (number) { return words.blogs[number - 1]; })) row.append(labelled("blog c" + colour, name));
     for (const group of record.groups.filter(Boolean).slice(0, 5)) row.append(labelled("category", group));
     if (record.flags & PRIVATE) row.append(labelled("badge private", words.private));
     if (record.audience) row.append(labelled("badge private", words["audience_" + record.audience] ?? record.audience));

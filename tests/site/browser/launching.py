@@ -50,12 +50,12 @@ def _driver() -> Iterator[Playwright]:
 
 
 @contextmanager
-def chromium(proxy: str | None) -> Iterator[Browser]:
+def chromium(proxy: str | None, *options: str) -> Iterator[Browser]:
     """Run Debian's Chromium; with a ``proxy``, all connections go there, also those to this machine."""
     with _driver() as driver:
         browser = driver.chromium.launch(
             executable_path=program("chromium", "chromium-browser", "google-chrome"),
-            args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+            args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", *options],
             proxy={"server": proxy, "bypass": "<-loopback>"} if proxy else None,
         )
         yield browser

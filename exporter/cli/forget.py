@@ -1,0 +1,177 @@
+"""``forget``: remove single records from an archive and everything made from it, for good."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from exporter.archive.layout import capture_numbers
+from exporter.cli.help import PATH, cli_command
+from exporter.cli.options import archive_argument, with_archive
+from exporter.cli.output import Output, counted, counted_records
+from exporter.errors import UsageError
+from exporter.message import message, suggested
+from exporter.model.kinds import KIND_NAMES
+from exporter.settings import Settings
+from exporter.text import printable
+
+if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
+    from exporter.archive.forgotten import ForgettingNote
+    from exporter.library.forget import FoundRecords
+
+_EPILOG = """\b
+Examples:
+  blog-exporter forget DIR --comment 252 --dry-run
+  blog-exporter forget DIR --author NAME
+  blog-exporter forget DIR --entry 42
+"""
+_MENTIONS_SHOWN: Final = 20
+
+
+@cli_command(
+    "forget",
+    epilog=_EPILOG,
+    help=message(
+        """Remove comments or entries from all versions, views, captures and caches of the archive in DIR, for good.
+
+        The archive keeps a note that says when how many records were removed, and never which. The next backup does
+        not bring them back. verify passes, and repeats the note. Records that quote a removed one are listed and
+        stay as they are. Without a record, the command finishes an interrupted removal."""
+    ),
+)
+@archive_argument
+@click.option("--comment", "comments", multiple=True, metavar="ID", help=message("Comment to remove; repeatable."))
+@click.option("--author", "authors", multiple=True, metavar="NAME", help=message("Remove all comments of this name."))
+@click.option("--entry", "entries", multiple=True, metavar="ID", help=message("Entry to remove with its comments."))
+@click.option("--keep-tombstone", is_flag=True, help=message("Say on the entry's page that comments were removed."))
+@click.option("--sign", type=PATH, metavar="KEY", help=message("SSH key that signs the note."))
+@click.option("--dry-run", is_flag=True, help=message("Only list all places that would change."))
+@click.option("-y", "--yes", is_flag=True, help=message("Do not ask before the removal."))
+@with_archive("wait_lock")
+def forget_command(
+    *, out: Output, archive: Archive, settings: Settings, comments: tuple[str, ...], authors: tuple[str, ...],
+    entries: tuple[str, ...], keep_tombstone: bool, sign: Path | None, dry_run: bool, yes: bool,
+) -> int:  # fmt: skip
+    """Run ``forget``."""
+    from exporter.fleet.forgetting import holders, remove_blog
+    from exporter.library.forget import ForgettingRequest, find, forget
+
+    request = ForgettingRequest(comments, authors, entries, keep_tombstone)
+    interrupted = archive.layout.forgetting.kind() is not None
+    if interrupted and not dry_run:
+        forget(archive, settings, ForgettingRequest())
+        out.done(message("An interrupted removal of records was finished."))
+        if request == ForgettingRequest():
+            out.document({"archive": str(archive.path.absolute()), "finished": True})
+            return 0
+    found = find(archive, settings, request)
+    if dry_run or not yes:
+        _list(out, found, holders(archive))
+    if not dry_run:
+        if not yes:
+            _ask(out)
+        remove_blog(archive)
+        note = forget(archive, settings, request, found, sign)
+        if note is not None:
+            _say(out, note, [suggested("sync", archive.path, place) for place, _ in found.copies])
+            if archive.layout.evidence.kind() == "a folder":
+                out.warn(
+                    "Seals do not fit versions that are rewritten after them. Confirm it with your key: {command}",
+                    command=suggested("seal", archive.path, "--rewritten"),
+                )
+            if capture_numbers(archive.layout):
+                out.say(message("Delete them at the service too, or the next capture of its pages records them again."))
+    out.document({"archive": str(archive.path.absolute()), "dry_run": dry_run, **_document(found)})
+    return 0
+
+
+def _ask(out: Output) -> None:
+    """Ask whether to go on.
+
+    Raises:
+        UsageError: the answer is no, or there is no terminal.
+    """
+    from exporter.cli.questions import Questions
+
+    if out.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(message("There is no terminal to ask on. Look at the list of --dry-run, then add --yes."))
+    if not Questions().agreed(message("Remove all of this for good?"), default=False):
+        raise UsageError(message("Nothing was removed."))
+
+
+def _say(out: Output, note: ForgettingNote, syncs: list[str]) -> None:
+    out.done("Forgotten: {records}.", records=counted_records(note.records))
+    out.say(message("The next backup leaves them out, even if the service still has them."))
+    for command in syncs:
+        out.say("A copy still has them. To remove them there: {command}", command=command)
+
+
+def _list(out: Output, found: FoundRecords, fleet: list[Path]) -> None:
+    """Print every place that changes."""
+    out.answer(
+        message("To remove: {records}", records=counted_records({"entries": found.entries, "comments": found.comments}))
+    )
+    out.answer("  versions/   {lines} in {versions}", lines=counted(found.lines, "line"),
+        versions=counted(len(found.versions), "version"))  # fmt: skip
+    out.answer(message("  latest/     made anew, with its Markdown and site"))
+    if found.files:
+        out.answer("  assets/     {files}", files=counted(len(found.files), "file"))
+    for url in found.whole:
+        out.answer("  assets/     {url}: goes as a whole, because one of the records is in it", url=printable(url, 120))
+    for number, files in found.exchanges.items():
+        count = sum(map(len, files.values()))
+        out.answer("  captures/   {n:,} records of capture {number}", n=count, number=number)
+    if found.runs:
+        out.answer("  runs.jsonl  {lines}", lines=counted(len(found.runs), "line"))
+    if found.work:
+        out.answer("  .work/      {names}", names=", ".join(found.work))
+    for path in fleet:
+        out.answer("  fleet       {path}: without this blog until its next update", path=path)
+    _list_copies(out, found)
+    for kind, record_id in found.mentions[:_MENTIONS_SHOWN]:
+        out.answer(
+            "Also mentioned in {kind} {id}, which stays as it is.", kind=KIND_NAMES[kind], id=printable(record_id, 80)
+        )
+    if len(found.mentions) > _MENTIONS_SHOWN:
+        out.answer("… and in {n:,} more; --json lists them.", n=len(found.mentions) - _MENTIONS_SHOWN)
+
+
+def _list_copies(out: Output, found: FoundRecords) -> None:
+    for path in found.caches:
+        out.answer("  cache       {path}", path=path)
+    for place, until in found.copies:
+        if until is None:
+            out.answer("  copy        {place}: at its next sync", place=printable(place))
+        else:
+            text = message(
+                "  copy        {place}: locked until {date}; at a sync after that day",
+                place=printable(place),
+                date=until,
+            )
+            out.answer(text)
+
+
+def _document(found: FoundRecords) -> dict[str, Any]:
+    return {
+        "entries": found.entries,
+        "comments": found.comments,
+        "places": {
+            "lines": found.lines,
+            "versions": sorted(found.versions),
+            "files": found.files,
+            "whole": found.whole,
+            "captures": [
+                {"capture": number, "records": sum(map(len, files.values()))}
+                for number, files in found.exchanges.items()
+            ],
+            "runs": sorted(found.runs),
+            "work": found.work,
+            "caches": found.caches,
+            "copies": [{"place": place, "locked_until": until} for place, until in found.copies],
+        },
+        "mentions": [{"kind": str(kind), "id": record_id} for kind, record_id in found.mentions],
+    }

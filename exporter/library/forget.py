@@ -1,0 +1,389 @@
+"""Forgetting: find everything that an archive holds of some records, and remove it for good.
+
+Only the named records go. A record that quotes one of them is listed and stays as it is.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter import lossless_json
+from exporter.archive import forgetting
+from exporter.archive.captures import captures
+from exporter.archive.checks import sha256_or_none
+from exporter.archive.documents import run_lines
+from exporter.archive.forgetting import Exchanges, Forgetting, names_entry
+from exporter.archive.manifest import run_of
+from exporter.archive.segments import line_positions
+from exporter.clock import SystemClock, timestamp
+from exporter.copies.cache import cached_copies
+from exporter.copies.memory import known_places
+from exporter.errors import NoSuchRecord, UsageError
+from exporter.frozen import frozen
+from exporter.library.views import finish_forgetting, locked, present_views
+from exporter.message import message
+from exporter.model.asset import is_sha256
+from exporter.model.kinds import Kind, key_of
+from exporter.service.joined import parts_of
+from exporter.service.registry import service_of
+from exporter.text import printable
+from exporter.warc.holding import Sought, find_exchanges
+
+if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
+    from exporter.archive.forgotten import ForgettingNote
+    from exporter.archive.lines import RecordLine
+    from exporter.service.interface import Records
+    from exporter.settings import Settings
+
+NAMESPACE: Final = "blog-exporter-forgetting"
+"""The namespace of signatures by ``ssh-keygen -Y sign``."""
+_LEAST_CHARACTERS: Final = 4
+"""Shorter texts are not looked for in the log of runs."""
+_QUOTED_CHARACTERS: Final = 40
+"""So much of a text counts as a quotation of it."""
+_LEAST_QUOTED: Final = 12
+_MOST_MENTIONS: Final = 1000
+_WHOLE_FILE: Final = "export:"
+_WHOLE_PAGE: Final = "page:"
+
+
+@frozen
+class ForgettingRequest:
+    """The records to forget: ids of comments, names of their writers, and ids of entries with all their comments.
+
+    ``tombstone`` asks for a line on the page of an entry whose comments go.
+    """
+
+    comments: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
+    entries: tuple[str, ...] = ()
+    tombstone: bool = False
+
+
+@dataclass(slots=True)
+class FoundRecords:
+    """What an archive holds of the records to forget.
+
+    Attributes:
+        records: the ids of everything that goes, by kind.
+        comments: the number of comments.
+        entries: the number of entries.
+        lines: the number of lines in versions.
+        versions: the versions with these lines.
+        files: the paths in ``assets/`` that only these records name.
+        whole: the addresses of stored export files and pages that go as a whole, because one of the records is in them.
+        runs: the lines of ``runs.jsonl`` that change.
+        work: the names in ``.work/`` that are removed.
+        caches: cached copies of the archive in the user's cache folder.
+        copies: the places of copies, and the day when their locks end, if they are locked.
+        mentions: other records that quote one of them, by kind and id; they stay.
+        texts: the texts of the records, to look for, each with the name of its writer.
+        alone: texts of any length that prove a quotation alone: a name that the request gives, the title of an entry.
+        posts: the number of comments that go, by entry.
+        digests: the hashes of the files that go.
+        seen: what changes with every run, as it was when the archive was read.
+        own: by kind, the ids that the services of joined records gave these, if the archive has no other such id.
+        exchanges: the recorded exchanges in captures that go.
+    """
+
+    seen: str | None
+    records: dict[Kind, set[str]] = field(default_factory=lambda: {kind: set() for kind in Kind})
+    comments: int = 0
+    entries: int = 0
+    lines: int = 0
+    versions: set[int] = field(default_factory=set)
+    files: list[str] = field(default_factory=list)
+    whole: list[str] = field(default_factory=list)
+    runs: dict[int, str] = field(default_factory=dict)
+    work: list[str] = field(default_factory=list)
+    caches: list[str] = field(default_factory=list)
+    copies: list[tuple[str, str | None]] = field(default_factory=list)
+    mentions: list[tuple[Kind, str]] = field(default_factory=list)
+    texts: set[tuple[str, str]] = field(default_factory=set)
+    alone: set[str] = field(default_factory=set)
+    posts: Counter[str] = field(default_factory=Counter)
+    digests: set[str] = field(default_factory=set)
+    own: dict[Kind, set[str]] = field(default_factory=lambda: {kind: set() for kind in Kind})
+    exchanges: Exchanges = field(default_factory=dict)
+
+    def spelled(self) -> set[str]:
+        """Return the texts as their records have them."""
+        return {text for text, _ in self.texts} | self.alone
+
+    def plan(self, at: str, *, tombstone: bool) -> Forgetting:
+        """Return the plan to remove it."""
+        shown = sorted(self.posts.items()) if tombstone else []
+        return Forgetting(
+            at=at,
+            records={kind: frozenset(ids) for kind, ids in self.records.items() if ids},
+            counted={"entries": self.entries, "comments": self.comments},
+            assets=frozenset(self.digests),
+            also={kind: frozenset(ids) for kind, ids in self.own.items() if ids},
+            runs=self.runs,
+            exchanges=self.exchanges,
+            shown=tuple({"entry": entry_id, "comments": number} for entry_id, number in shown),
+        )
+
+
+def find(archive: Archive, settings: Settings, request: ForgettingRequest) -> FoundRecords:
+    """Find the records of a request in all versions, and all places that hold them.
+
+    Raises:
+        UsageError: the request names nothing.
+        NoSuchRecord: no version has a record that it names.
+        ArchiveDamaged: a version cannot be read.
+    """
+    if not (request.comments or request.authors or request.entries):
+        raise UsageError(message("Name what to forget: --comment ID, --author NAME or --entry ID."))
+    service = service_of(settings, archive.info.service)
+    archive.resolve()
+    found = FoundRecords(seen=_state(archive))
+    _find_comments(archive, service, request, found)
+    _find_entries(archive, service, request, found)
+    for kind, ids in found.own.items():
+        ids -= {line.record_id for _, line in _lines(archive, kind, ids)}
+    _find_assets(archive, found)
+    for kind in (Kind.ENTRIES, Kind.COMMENTS):
+        for version, _ in _lines(archive, kind, found.records[kind]):
+            found.lines += 1
+            found.versions.add(version)
+    _find_runs(archive, found)
+    _find_mentions(archive, found)
+    if captures(archive.layout):
+        found.exchanges = find_exchanges(archive.layout, Sought.of(found.texts, found.alone))
+    found.work = forgetting.removable(archive.layout)
+    found.copies = _copies(archive)
+    found.caches = [str(path) for path in cached_copies(archive.layout)]
+    return found
+
+
+def forget(
+    archive: Archive,
+    settings: Settings,
+    request: ForgettingRequest,
+    found: FoundRecords | None = None,
+    sign_with: Path | None = None,
+) -> ForgettingNote | None:
+    """Finish an interrupted removal; then remove the records of a request, if it names any.
+
+    Args:
+        archive: the archive.
+        settings: how long to wait for the lock, and what the views need.
+        request: the records.
+        found: the result of :func:`find`, which is used if the archive is still the same.
+        sign_with: an SSH key for the note.
+
+    Raises:
+        ArchiveLocked: another process is writing the archive.
+        UsageError: the key cannot sign. See also :func:`find`.
+        ArchiveDamaged: a file does not match its hash; nothing was changed.
+    """
+    with locked(archive, settings):
+        if not (request.comments or request.authors or request.entries):
+            return None
+        if found is None or found.seen != _state(archive):
+            found = find(archive, settings, request)
+        plan = found.plan(timestamp(SystemClock().now()), tombstone=request.tombstone)
+        views = present_views(settings, archive.path)
+        forgetting.begin(archive.layout, plan)
+        return finish_forgetting(archive, views, None if sign_with is None else lambda data: signature(sign_with, data))
+
+
+def signature(key: Path, data: bytes) -> str:
+    """Sign with an SSH key, as ``ssh-keygen -Y sign -n blog-exporter-forgetting`` does.
+
+    Raises:
+        UsageError: ssh-keygen is missing, or the key cannot sign.
+    """
+    command = ["ssh-keygen", "-Y", "sign", "-n", NAMESPACE, "-f", str(key)]
+    try:
+        done = subprocess.run(command, input=data, capture_output=True, check=False)  # noqa: S603 - a fixed program
+    except FileNotFoundError:
+        raise UsageError(message("--sign needs ssh-keygen, which was not found: install OpenSSH.")) from None
+    if done.returncode:
+        reason = printable(done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2], 200)
+        raise UsageError("{key} cannot sign: {reason}. Give an SSH key with --sign.", key=key, reason=reason)
+    return done.stdout.decode("ascii")
+
+
+def _copies(archive: Archive) -> list[tuple[str, str | None]]:
+    locks: dict[str, str] = {}
+    if (archive.layout.work / "object-lock.json").kind() is not None:
+        from exporter.copies.object_lock import noted_locks  # noqa: PLC0415 - it needs boto3
+
+        locks = {place: f"{end:%Y-%m-%d}" for place, (_, end) in noted_locks(archive.path).items()}
+    return [(place, locks.get(place)) for place in known_places(archive.path)]
+
+
+def _state(archive: Archive) -> str | None:
+    """Return what changes with every run and every capture."""
+    return sha256_or_none(archive.layout.sums)
+
+
+def _lines(archive: Archive, kind: Kind, wanted: Iterable[str] | None = None) -> Iterator[tuple[int, RecordLine]]:
+    """Yield the lines of a kind in all versions with their versions; only those of ``wanted`` if it is given."""
+    ids = None if wanted is None else frozenset(wanted)
+    if ids is not None and not ids:
+        return
+    for version in archive.versions():
+        path = archive.layout.segment(version, kind)
+        for _, place in line_positions(path, ids):
+            yield version, place.read()
+
+
+def _find_comments(archive: Archive, service: Records, request: ForgettingRequest, found: FoundRecords) -> None:
+    wanted, authors, entries = set(request.comments), set(request.authors), set(request.entries)
+    read = bool(authors or entries)
+    states: dict[str, list[Mapping[str, Any]]] = {}
+    named: set[str] = set()
+    for _, line in _lines(archive, Kind.COMMENTS, None if read else wanted):
+        raw: Mapping[str, Any] | None = None if line.removed else line.record()
+        name = "" if raw is None or not authors else service.comment(raw).name
+        by_name = raw is not None and name in authors
+        of_entry = raw is not None and bool(entries) and service.post_id(raw) in entries
+        if not (line.record_id in wanted or by_name or of_entry):
+            continue
+        named |= {name} if by_name else set()
+        found.records[Kind.COMMENTS].add(line.record_id)
+        if raw is not None:
+            states.setdefault(line.record_id, []).append(raw)
+    for lacking in sorted(wanted - found.records[Kind.COMMENTS]):
+        raise NoSuchRecord("{root} has no comment {id} in any version.", root=archive.path, id=printable(lacking, 80))
+    for lacking in sorted(authors - named):
+        raise NoSuchRecord("{root} has no comment by {name!r}.", root=archive.path, name=printable(lacking, 80))
+    found.alone |= authors
+    found.comments = len(found.records[Kind.COMMENTS])
+    for raws in states.values():
+        post_id = service.post_id(raws[-1])
+        if post_id not in entries:
+            found.posts[post_id] += 1
+        for raw in raws:
+            _note_comment(service, raw, authors, found)
+
+
+def _note_comment(service: Records, raw: Mapping[str, Any], authors: Collection[str], found: FoundRecords) -> None:
+    comment = service.comment(raw)
+    found.texts.add((comment.text, comment.name))
+    if comment.name in authors:
+        found.alone |= {each for each in (comment.url, comment.email) if len(each) >= _LEAST_QUOTED}
+    found.own[Kind.COMMENTS] |= _own_ids(service, Kind.COMMENTS, raw)
+
+
+def _own_ids(service: Records, kind: Kind, raw: Mapping[str, Any]) -> set[str]:
+    """Return the ids that the services of a joined record gave it."""
+    parts = parts_of(raw) or {}
+    ids = (key_of(part.get(name)) for part in parts.values() for name in ("id", service.key_fields[kind]))
+    return {each for each in ids if each is not None}
+
+
+def _find_entries(archive: Archive, service: Records, request: ForgettingRequest, found: FoundRecords) -> None:
+    wanted = set(request.entries)
+    for kind in (Kind.ENTRIES, Kind.ENTRY_LIST):
+        for _, line in _lines(archive, kind, wanted):
+            found.records[kind].add(line.record_id)
+            if line.removed:
+                continue
+            record = line.record()
+            post = service.post(record) if kind is Kind.ENTRIES else service.post(None, record)
+            found.texts |= {(each, post.title) for each in (post.body, post.more, post.excerpt)}
+            found.alone |= {each for each in (post.title, post.permalink) if len(each) >= _LEAST_CHARACTERS}
+            found.own[Kind.ENTRIES] |= _own_ids(service, kind, record)
+    for each in sorted(wanted - found.records[Kind.ENTRIES] - found.records[Kind.ENTRY_LIST]):
+        raise NoSuchRecord("{root} has no entry {id} in any version.", root=archive.path, id=printable(each, 80))
+    found.entries = len(wanted)
+    both = found.records[Kind.ENTRIES] | found.records[Kind.ENTRY_LIST]
+    found.records[Kind.ENTRIES], found.records[Kind.ENTRY_LIST] = set(both), set(both)
+
+
+def _find_assets(archive: Archive, found: FoundRecords) -> None:
+    """Find the files that only the entries use, and the stored export files and pages with one of the records."""
+    entries = found.records[Kind.ENTRIES]
+    digests: dict[str, set[str]] = {}
+    kept: set[str] = set()
+    for _, line in _lines(archive, Kind.ASSETS):
+        if line.removed:
+            continue
+        record = line.record()
+        url, digest = line.record_id, record.get("sha256")
+        digests.setdefault(url, set()).update([digest] if is_sha256(digest) else [])
+        refs = record.get("refs")
+        users = refs if isinstance(refs, list) else []
+        if url.startswith((_WHOLE_FILE, _WHOLE_PAGE)):
+            continue
+        if not entries or not users or not all(names_entry(each, entries) for each in users):
+            kept.add(url)
+    holders = _Holders(archive, found)
+    for url, states in digests.items():
+        if url.startswith(_WHOLE_FILE) or (url.startswith(_WHOLE_PAGE) and holders.hold(states)):
+            found.whole.append(url)
+        elif url in kept or url.startswith(_WHOLE_PAGE):
+            continue
+        found.records[Kind.ASSETS].add(url)
+    others = {digest for url, each in digests.items() if url not in found.records[Kind.ASSETS] for digest in each}
+    stored = archive.assets().files()
+    for url in found.records[Kind.ASSETS]:
+        found.digests |= digests.get(url, set()) - others
+    found.files = sorted(stored[digest].path for digest in found.digests if digest in stored)
+
+
+class _Holders:
+    """Tells which stored pages hold one of the records."""
+
+    def __init__(self, archive: Archive, found: FoundRecords) -> None:
+        self._archive = archive
+        self._stored = archive.assets().files()
+        self._sought = Sought.of(found.texts, found.alone)
+
+    def hold(self, digests: Iterable[str]) -> bool:
+        """Return whether a state of a page does."""
+        paths = [self._archive.layout.root / self._stored[each].path for each in digests if each in self._stored]
+        return any(self._sought.is_in_packed(path.read_bytes()) for path in paths)
+
+
+def _find_runs(archive: Archive, found: FoundRecords) -> None:
+    """Find the lines of ``runs.jsonl`` that quote a record, and write them without."""
+    texts = [each for each in found.spelled() if len(each) >= _LEAST_CHARACTERS]
+    quoted = [lossless_json.text(each)[1:-1] for each in texts]
+    urls = [lossless_json.text(each)[1:-1] for each in found.records[Kind.ASSETS]]
+    ids = {str(kind): ids for kind, ids in found.records.items()}
+    for number, line in enumerate(run_lines(archive.layout.runs), 1):
+        run = run_of(line) if line.endswith(b"\n") else None
+        if run is None:
+            continue
+        problems = run.get("problems") or []
+        left = [
+            each
+            for each in problems
+            if each["id"] not in ids.get(each["kind"], ())
+            and not any(text in lossless_json.dumps(each) for text in (*quoted, *urls))
+        ]
+        rest = lossless_json.dumps({**run, "problems": left})
+        if any(text in rest for text in (*quoted, *urls)):
+            run.pop("message", None)
+            run["error"] = None
+            if isinstance(run.get("assets"), dict):
+                run["assets"] = {name: [] if isinstance(each, list) else each for name, each in run["assets"].items()}
+        elif left == problems:
+            continue
+        found.runs[number] = (lossless_json.dumps({**run, "problems": left}) + b"\n").decode()
+
+
+def _find_mentions(archive: Archive, found: FoundRecords) -> None:
+    """Find the records of the newest version that quote one of the records."""
+    texts = {each.strip()[:_QUOTED_CHARACTERS] for each in found.spelled()}
+    quoted = [lossless_json.text(each)[1:-1] for each in texts if len(each) >= _LEAST_QUOTED or each in found.alone]
+    state = archive.state()
+    try:
+        for kind in (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES):
+            for line in state.lines(kind):
+                other = line.record_id not in found.records[kind]
+                if other and any(text in line.data for text in quoted) and len(found.mentions) < _MOST_MENTIONS:
+                    found.mentions.append((kind, line.record_id))
+    finally:
+        state.close()

@@ -1,0 +1,106 @@
+"""Continue an archive after its blog was renamed: compare the blog at the new address, then remember its new ID.
+
+Every version seals ``archive.json``, so the archive keeps its first ID. Its settings keep the new one for
+requests. Records and links with either name belong to the blog.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from exporter.archive.archive import Archive
+from exporter.archive.settings_file import remember
+from exporter.errors import UsageError
+from exporter.frozen import frozen
+from exporter.library.backup import open_service
+from exporter.message import suggested
+from exporter.model.kinds import Kind
+from exporter.service.declarations import BLOG_V1
+from exporter.settings import Settings
+from exporter.text import printable
+
+_MIN_SHARE: Final = 0.5
+"""The share of known entries whose titles must agree; ids alone may agree by chance."""
+
+
+@frozen
+class Renamed:
+    """The comparison of a blog at its new address with the archive.
+
+    Attributes:
+        blog_id: the new ID.
+        listed: the entries on the first page of its list.
+        known: those of them whose id the archive has.
+        same: those of them that also have the same title.
+    """
+
+    blog_id: str
+    listed: int
+    known: int
+    same: int
+
+
+async def rename(
+    root: Path,
+    blog_id: str,
+    settings: Settings,
+    *,
+    given: Mapping[str, Any] = MappingProxyType({}),
+    warn: Callable[[str], None] = lambda _: None,
+) -> Renamed:
+    """Remember a blog's new ID in its archive, if the blog there has the archive's entries.
+
+    One page of the entry list is read. The archive's versions stay untouched.
+
+    Args:
+        root: the archive.
+        blog_id: the new ID.
+        settings: those of a backup of the archive.
+        given: those of them that the archive must also remember.
+        warn: called with a sentence if the token would travel unencrypted.
+
+    Raises:
+        UsageError: the service reads blogs by their address, or the blog there is another one.
+        NoArchive: the archive has no version.
+        ServiceError: the service does not answer, or has no such blog.
+    """
+    archive = Archive.open(root)
+    old = archive.info.blog_id
+    if (archive.info.service or BLOG_V1.name) != BLOG_V1.name:
+        raise UsageError(
+            "The blog in {archive} is read by its address. Back it up from the new one, and the archive continues: "
+            "{command}",
+            archive=root,
+            command=suggested("backup", root, "--base-url", f"https://{blog_id}"),
+        )
+    archive.resolve()
+    changed = replace(settings, renamed_to=blog_id)
+    async with open_service(old, changed, warn=warn) as opened:
+        service = opened.service
+        pages = service.pages(Kind.ENTRY_LIST, old, ())
+        call = pages.call(pages.wanted(0)[0])
+        page = await opened.client.fetch(call.request, call.parse)
+    known = same = 0
+    with closing(archive.state()) as state:
+        titles = {record_id: service.post(None, raw).title for record_id, raw in state.scan(Kind.ENTRY_LIST)}
+    for item in page.items:
+        key = service.key(Kind.ENTRY_LIST, item)
+        if key in titles:
+            known += 1
+            same += service.post(None, item).title == titles[key]
+    if not same or same < _MIN_SHARE * known:
+        raise UsageError(
+            "{new} is not the blog in {archive}: of {listed:,} entries on its first page, {same:,} are in the archive "
+            "with the same title. Nothing was changed.",
+            new=printable(blog_id, 120),
+            archive=root,
+            listed=len(page.items),
+            same=same,
+        )
+    remember(root, {**given, "renamed_to": blog_id})
+    return Renamed(blog_id, len(page.items), known, same)

@@ -1,0 +1,83 @@
+"""The page of nightly backups: their next start, their last results, and the form that plans or ends them."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from exporter.archive.archive import Archive
+from exporter.check.archive_state import OUTCOMES
+from exporter.errors import UsageError
+from exporter.message import message, suggested
+from exporter.schedule import schedulers
+from exporter.translation import translated
+from exporter.window.deeds import about_blog, complaints, line, shown, start
+from exporter.window.pages import Redirect
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from exporter.window.pages import Answer, Asked
+    from exporter.window.window import Window
+
+_ABOUT: Final = "schedule"
+_TIME: Final = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]")
+_RUNS_SHOWN: Final = 7
+
+
+def nightly(window: Window, asked: Asked, archive: Path) -> Answer:
+    """Answer a request for ``blog/KEY/schedule``: show the plan, install one, or remove it."""
+    wrong: list[str] = []
+    if asked.method == "POST":
+        with complaints(window, wrong):
+            start(window, archive, _ABOUT, _words(asked, archive))
+            return Redirect(f"blog/{asked.parts[1]}/schedule")
+    known, best = None, None
+    with complaints(window, wrong):
+        known, best = schedulers.find(archive), schedulers.best()
+    trouble = None if known is None else schedulers.trouble(known)
+    return window.page(
+        "nightly.html",
+        status=400 if wrong and asked.method == "POST" else 200,
+        **about_blog(asked, archive),
+        **shown(window, window.jobs.newest(str(archive), _ABOUT)),
+        known=known,
+        possible=best is not None,
+        only_signed_in=known is not None and known.scheduler == "systemd" and schedulers.runs_only_while_signed_in(),
+        trouble=translated(trouble or "", window.language),
+        runs=[_run(window, each) for each in islice(Archive.open(archive).newest_backups(), _RUNS_SHOWN)],
+        printed=suggested("schedule", "print", archive),
+        time=asked.text("time"),
+        wrong=wrong,
+    )
+
+
+def _words(asked: Asked, archive: Path) -> list[str]:
+    """Return the words of the command that a form asks for.
+
+    Raises:
+        UsageError: the time is invalid.
+    """
+    if asked.text("deed") == "remove":
+        return ["schedule", "remove", str(archive)]
+    time = line(asked, "time")
+    if time and _TIME.fullmatch(time) is None:
+        raise UsageError(message("Give a time of day such as 03:17, or leave it empty."))
+    return ["schedule", "install", str(archive), *(("--at", time) if time else ())]
+
+
+def _run(window: Window, run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts about an ended backup for the page."""
+    try:
+        ended = f"{datetime.fromisoformat(str(run.get('finished_at'))).astimezone():%Y-%m-%d %H:%M}"
+    except ValueError:
+        ended = ""
+    outcome = str(run.get("outcome"))
+    return {
+        "ended": ended,
+        "outcome": translated(OUTCOMES.get(outcome, outcome), window.language),
+        "well": outcome in ("saved", "unchanged"),
+    }

@@ -1,0 +1,149 @@
+"""``demo`` on a real terminal: the commands that it prints, in a shell, and its offer to open the site."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.terminal import Terminal
+
+BIN = Path(sys.executable).parent
+QUESTION = "Open the blog in your browser now? [Y/n]"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a name that a shell splits, and a link to the environment of this process as ``.venv``."""
+    made = tmp_path / "潮だまり's  blog $HOME"
+    made.mkdir()
+    (made / ".venv").symlink_to(BIN.parent)
+    return made
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A user's environment without the program on PATH, and with a browser that writes down what it opened."""
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {shlex.quote(str(tmp_path / "opened"))}\n')
+    browser.chmod(0o755)
+    return {
+        "HOME": str(tmp_path / "home"),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+        "PATH": "/usr/bin:/bin",
+        "BROWSER": f"{browser} %s",
+        "TERM": "dumb",
+    }
+
+
+def commands_in(shown: str, words: str) -> list[str]:
+    """Return every command of the program in a text, from its first word to the end of its line."""
+    found = [line[line.index(f"{words} ") :] for line in shown.splitlines() if f"{words} " in line]
+    assert all("blog-exporter" not in line or words in line for line in shown.splitlines())
+    return found
+
+
+RELATIVE = ([".venv/bin/blog-exporter"], ".venv/bin/blog-exporter")
+ABSOLUTE = ([str(BIN / "blog-exporter")], str(BIN / "blog-exporter"))
+MODULE = ([sys.executable, "-m", "exporter"], f"{sys.executable} -m exporter")
+
+
+def test_every_printed_command_works_as_printed_and_enter_opens_the_site(
+    folder: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    directory, (program, words) = "日記 と $(touch owned)", RELATIVE
+    terminal = Terminal(["demo", directory], folder, environment, program)
+    terminal.answer(QUESTION, "")
+    assert terminal.end() == 0, terminal.shown
+    assert (tmp_path / "opened").read_text() == (folder / directory / "latest" / "site" / "index.html").as_uri()
+    commands = commands_in(terminal.shown, words)
+    assert len(commands) >= 5, terminal.shown
+    for command in commands:
+        done = in_shell(command, folder, environment)
+        assert done.returncode == 0, (command, done.stderr)
+        assert done.stdout, command
+    assert not (folder / "owned").exists()
+
+
+def in_shell(command: str, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["/bin/sh", "-c", command], cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True,
+        check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def words_shown(start: str, folder: Path, environment: dict[str, str]) -> str:
+    """Return the words before the arguments of a command that the program suggests."""
+    done = in_shell(f"{start} backup ./nowhere", folder, environment)
+    assert done.returncode == 10, done.stderr
+    return done.stderr.partition("To begin a new archive there: ")[2].partition(" backup ")[0]
+
+
+@pytest.mark.parametrize(("program", "words"), [RELATIVE, ABSOLUTE, MODULE], ids=["relative", "absolute", "module"])
+def test_commands_begin_as_the_user_began(
+    folder: Path, environment: dict[str, str], program: list[str], words: str
+) -> None:
+    assert words_shown(shlex.join(program), folder, environment) == words
+
+
+def test_a_program_on_path_is_named_shortly(folder: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    own = tmp_path / "own-bin"
+    own.mkdir()
+    on_path = {**environment, "PATH": f"{own}:/usr/bin:/bin"}
+    (own / "blog-exporter").symlink_to(BIN / "blog-exporter")
+    assert words_shown("blog-exporter", folder, on_path) == "blog-exporter"
+    assert words_shown(shlex.join(MODULE[0]), folder, on_path) == "blog-exporter"
+    (own / "blog-exporter").unlink()
+    (own / "blog-exporter").write_text("#!/bin/sh\necho another program\n")
+    (own / "blog-exporter").chmod(0o755)
+    assert words_shown(".venv/bin/blog-exporter", folder, on_path) == ".venv/bin/blog-exporter"
+    assert words_shown("cd .venv/bin && ./blog-exporter", folder, on_path) == "./blog-exporter"
+
+
+def test_the_program_in_the_cache_of_uvx_is_named_by_uvx(folder: Path, environment: dict[str, str]) -> None:
+    made = folder / "archive-v0" / "h4sh"
+    made.parent.mkdir()
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", made], check=True)
+    packages = next(made.glob("lib/python*/site-packages"))
+    (packages / "program.pth").write_text("\n".join(path for path in sys.path if path), encoding="utf-8")
+    uvx = {**environment, "UV": "/usr/bin/uv", "PATH": f"{made / 'bin'}:/usr/bin:/bin"}
+    start = f"{shlex.quote(str(made / 'bin' / 'python'))} -m exporter"
+    assert words_shown(start, folder, uvx) == "uvx blog-exporter"
+
+
+def test_json_names_the_program_alone(folder: Path, environment: dict[str, str]) -> None:
+    done = in_shell(".venv/bin/blog-exporter backup ./nowhere --json", folder, environment)
+    assert ": .venv/bin/blog-exporter backup NAME.blog.example.jp" in done.stderr
+    assert ": blog-exporter backup NAME.blog.example.jp" in done.stdout
+
+
+def test_the_question_in_japanese_and_without_a_browser(
+    folder: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    no_browser = {**environment, "BROWSER": "/bin/false %s", "BLOG_EXPORTER_LANG": "ja"}
+    terminal = Terminal(["demo"], folder, no_browser)
+    terminal.answer("[Y/n]", "はい")
+    assert terminal.end() == 0, terminal.shown
+    assert str(folder / "demo-archive" / "latest" / "site" / "index.html") in terminal.shown.split("[Y/n]")[1]
+
+
+def test_ctrl_d_at_the_question_leaves_the_finished_demo(
+    folder: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    terminal = Terminal(["demo"], folder, environment)
+    terminal.answer(QUESTION, "\x04")
+    assert terminal.end() == 0, terminal.shown
+    assert not (tmp_path / "opened").exists()
+
+
+@pytest.mark.parametrize("options", [["-q"], ["--yes"]])
+def test_nothing_is_asked(options: list[str], folder: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    terminal = Terminal(["demo", *options], folder, environment)
+    assert terminal.end() == 0, terminal.shown
+    assert "[Y/n]" not in terminal.shown
+    assert not (tmp_path / "opened").exists()

@@ -1,0 +1,133 @@
+"""Captures without some exchanges: what showed a text is gone, all other records keep their bytes, and verify passes."""
+
+from __future__ import annotations
+
+import gzip
+import html
+import json
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from exporter.archive import forgetting
+from exporter.archive.archive import Archive
+from exporter.archive.captures import captures
+from exporter.archive.layout import Layout
+from exporter.archive.verify import verify
+from exporter.errors import ArchiveDamaged
+from exporter.library.forget import ForgettingRequest, find, forget
+from exporter.settings import resolve
+from exporter.warc.checks import record_checks
+from exporter.warc.holding import Sought
+from exporter.warc.reading import all_records
+from tests.capture.running import Site, captured
+from tests.library.test_forget import NAME, TEXT, made, places_with
+from tests.support.wire_server import Reply
+
+
+def page(body: str, charset: str = "utf-8") -> Reply:
+    text = f'<!DOCTYPE html><meta charset="{charset}"><title>t</title>{body}'
+    return Reply(200, text.encode(charset), (("Content-Type", f"text/html; charset={charset}"),))
+
+
+def links(*paths: str) -> str:
+    return "".join(f'<a href="{path}">x</a>' for path in paths)
+
+
+SHOWN = f"<p>{html.escape('この書き込みは「消して」ください')} &amp; 全部。</p>"
+PAGES = {
+    "/": page(links("/1", "/2", "/3", "/4", "/5", "/6")),
+    "/1": page(f"<div>{SHOWN}<b>{html.escape(NAME)}</b></div>"),
+    "/2": page("なにもない"),
+    "/3": page(f"<script>var c = {json.dumps({'text': TEXT})};</script>"),
+    "/4": page(f"<p>{SHOWN}</p>", "euc-jp"),
+    "/5": page(f'<a rel="nofollow" href="https://other.example/?name={quote(NAME)}">x</a>'),
+    "/6": page("もうひとつのページ"),
+}
+
+
+def root_with_captures(tmp_path: Path) -> Path:
+    root = made(tmp_path).root
+    site = Site(dict(PAGES))
+    captured(site, root)
+    site.pages["/6"] = page("かわったページ")
+    site.pages["/7"] = PAGES["/1"]
+    site.pages["/2"] = page("なにもない" + links("/7"))
+    captured(site, root)
+    return root
+
+
+def members(root: Path) -> dict[str, set[bytes]]:
+    """Return the bytes of all records by capture."""
+    found: dict[str, set[bytes]] = {}
+    for capture in captures(Layout(root)):
+        for path in capture.segments():
+            data = path.read_bytes()
+            found.setdefault(str(capture.number), set()).update(
+                data[record.offset : record.end] for record in all_records(path)
+            )
+    return found
+
+
+def damages(root: Path) -> list[str]:
+    layout = Layout(root)
+    return [
+        f"{each.code} {each.path}: {each.detail}"
+        for each in verify(Archive.open(root), records=record_checks(layout))
+        if each.damage
+    ]
+
+
+def test_what_showed_a_comment_is_gone_and_the_rest_keeps_its_bytes(tmp_path: Path) -> None:
+    root = root_with_captures(tmp_path)
+    assert damages(root) == []
+    before = members(root)
+    assert places_with([root / "captures"], NAME)
+    found = find(Archive.open(root), resolve({}), ForgettingRequest(authors=(NAME,)))
+    assert found.exchanges
+    forget(Archive.open(root), resolve({}), ForgettingRequest(authors=(NAME,)), found)
+    assert places_with([root / "captures"], NAME, TEXT) == []
+    assert damages(root) == []
+    after = members(root)
+    for number, records in after.items():
+        assert records <= before[number]
+    gone = {number: [gzip.decompress(each) for each in before[number] - after[number]] for number in before}
+    kinds = [data.split(b"WARC-Type: ")[1].split(b"\r\n")[0] for data in gone["1"]]
+    assert sorted(kinds) == [b"request"] * 4 + [b"response"] * 4
+    assert {data.split(b"WARC-Target-URI: ")[1].split(b"\r\n")[0].rpartition(b"/")[2] for data in gone["1"]} == {
+        b"1", b"3", b"4", b"5",
+    }  # fmt: skip
+    named = {data.split(b"WARC-Target-URI: ")[1].split(b"\r\n")[0].rpartition(b"/")[2] for data in gone["2"]}
+    assert b"7" in named
+    assert b"6" not in named
+    pages = b"".join(capture.pages.read_bytes() for capture in captures(Layout(root)))
+    assert b'/6"' in pages
+    assert b'/1"' not in pages
+
+
+def test_a_damaged_capture_is_refused_and_nothing_changes(tmp_path: Path) -> None:
+    root = root_with_captures(tmp_path)
+    path = captures(Layout(root))[0].segments()[0]
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(ArchiveDamaged, match="Nothing was forgotten"):
+        forget(Archive.open(root), resolve({}), ForgettingRequest(authors=(NAME,)))
+    assert not Layout(root).forgotten.exists()
+    assert forgetting.pending(Layout(root)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("<p>この書き込みは「消して」<wbr>ください &amp; <b>全部</b>。</p>", True),
+        ("この書き込みは、<br>\n「消して」ください", False),
+        (json.dumps(TEXT), True),
+        (quote(TEXT), True),
+        ("".join(f"&#{ord(each)};" for each in TEXT), True),
+        ("この書き込みは「残して」ください", False),
+        ("短い", False),
+        ("短い と だれか", True),
+    ],
+)
+def test_a_text_is_found_however_a_page_writes_it(text: str, holds: bool) -> None:
+    assert Sought.of([(TEXT, NAME), ("短い", "だれか")]).is_in(text) is holds
