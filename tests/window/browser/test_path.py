@@ -85,6 +85,23 @@ def is_good(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def signs_in(visitor: Visitor) -> None:
+    """Sign in to the guarded service, from the page of a blog that was found there."""
+    page = visitor.page
+    page.get_by_label("クライアント ID").fill(CLIENT_ID)
+    page.get_by_label("クライアントシークレット").fill(CLIENT_SECRET)
+    visitor.click(visitor.button("サービスでサインインする"))
+    link = page.get_by_role("link", name="サービスのページを開く")
+    link.wait_for(timeout=PATIENCE_MS)
+    is_good(page)
+    with page.context.expect_page() as opens:
+        visitor.click(link)
+    visitor.click(opens.value.get_by_role("button", name="Allow"))
+    opens.value.wait_for_url("http://127.0.0.1:*/**", timeout=PATIENCE_MS)
+    opens.value.close()
+    page.get_by_text("サインイン済みです").wait_for(timeout=PATIENCE_MS)
+
+
 def test_from_a_pasted_address_to_a_scheduled_backup(visitor: Visitor) -> None:
     page = visitor.page
     with wordpress() as blog:
@@ -125,18 +142,7 @@ def test_from_a_sign_in_to_a_scheduled_backup(visitor: Visitor, guarded_service:
     page = visitor.page
     visitor.looks_at(f"https://{GUARDED_ID}/")
     is_good(page)
-    page.get_by_label("クライアント ID").fill(CLIENT_ID)
-    page.get_by_label("クライアントシークレット").fill(CLIENT_SECRET)
-    visitor.click(visitor.button("サービスでサインインする"))
-    link = page.get_by_role("link", name="サービスのページを開く")
-    link.wait_for(timeout=PATIENCE_MS)
-    is_good(page)
-    with page.context.expect_page() as opens:
-        visitor.click(link)
-    visitor.click(opens.value.get_by_role("button", name="Allow"))
-    opens.value.wait_for_url("http://127.0.0.1:*/**", timeout=PATIENCE_MS)
-    opens.value.close()
-    page.get_by_text("サインイン済みです").wait_for(timeout=PATIENCE_MS)
+    signs_in(visitor)
     is_good(page)
     visitor.begins()
     root = visitor.window.home / "blogs" / GUARDED_ID

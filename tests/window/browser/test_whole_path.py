@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.oauth_server import CLIENT_ID, CLIENT_SECRET, OAuthServer
 from tests.support.runs import findings
-from tests.window.browser.test_path import GUARDED_ID, MT_FILE, guarded_service, is_good, wordpress
-from tests.window.browser.visitor import PATIENCE_MS, Visitor
+from tests.window.browser.test_path import GUARDED_ID, MT_FILE, guarded_service, is_good, signs_in, wordpress
+from tests.window.browser.visitor import Visitor
 
 __all__ = ["guarded_service"]
 
@@ -51,19 +50,9 @@ def test_from_a_file_with_a_draft_that_stays_out(visitor: Visitor, tmp_path: Pat
     assert is_done(visitor, MOST_CLICKS) == ["港の朝"]
 
 
-def test_from_a_sign_in(visitor: Visitor, guarded_service: OAuthServer) -> None:
-    page = visitor.page
+@pytest.mark.usefixtures("guarded_service")
+def test_from_a_sign_in(visitor: Visitor) -> None:
     visitor.looks_at(f"https://{GUARDED_ID}/")
-    page.get_by_label("クライアントID").fill(CLIENT_ID)
-    page.get_by_label("クライアントシークレット").fill(CLIENT_SECRET)
-    visitor.click(visitor.button("サービスでサインインする"))
-    link = page.get_by_role("link", name="サービスのページを開く")
-    link.wait_for(timeout=PATIENCE_MS)
-    with page.context.expect_page() as opens:
-        visitor.click(link)
-    visitor.click(opens.value.get_by_role("button", name="Allow"))
-    opens.value.wait_for_url("http://127.0.0.1:*/**", timeout=PATIENCE_MS)
-    opens.value.close()
-    page.get_by_text("サインイン済みです").wait_for(timeout=PATIENCE_MS)
+    signs_in(visitor)
     visitor.begins()
     is_done(visitor, MOST_CLICKS)
