@@ -37,6 +37,8 @@ _NOT_AUTHORISED: Final = 12
 _TIME: Final = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]")
 _ASSETS: Final = ("linked", "embedded", "none")
 _MAX_CHARACTERS: Final = 2000
+_SHORTEST_SECONDS: Final = 10.0
+"""A shorter estimate would promise more than it knows."""
 
 
 def look(window: Window, asked: Asked) -> Answer:
@@ -173,7 +175,8 @@ def _estimated(estimate: Any) -> str:
 def _cost(estimate: Any) -> str:
     if not isinstance(estimate, dict):
         return ""
-    time, size = time_text(float(estimate["seconds"])), size_text(float(estimate["bytes"]))
+    seconds = max(_SHORTEST_SECONDS, float(estimate["seconds"]))
+    time, size = time_text(seconds), size_text(float(estimate["bytes"]))
     return message(
         "The first backup takes about {time} and {size}, without pictures on other sites.", time=time, size=size
     )
