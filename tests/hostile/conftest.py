@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from exporter.demo.content import Blog
+from tests.evidence.conftest import make_key
 from tests.hostile.building import edited, small_blog
 from tests.hostile.commands import ONLINE
 from tests.move.home import Home, running_home
@@ -18,10 +19,22 @@ from tests.support.runs import Runs, Zygote
 from tests.support.styled_blog import StyledBlog, styled_blog
 from tests.wordpress.fake import LOGIN, in_thread
 
+RENAMED = "renamed.blog.example.jp"
+
 
 @dataclass(frozen=True)
 class Whole:
-    """An intact archive, its blog, service and public pages, and a WordPress to move to; tests must not change it."""
+    """An intact, sealed archive; tests must not change it.
+
+    Attributes:
+        root: the archive.
+        blog: its blog, which the service also has under the ID ``RENAMED``.
+        service: the blog's service.
+        pages: the blog's public pages.
+        runs: starts the processes.
+        home: a WordPress to move to.
+        key: the SSH key that sealed the archive.
+    """
 
     root: Path
     blog: Blog
@@ -29,6 +42,7 @@ class Whole:
     pages: StyledBlog
     runs: Runs
     home: Home
+    key: Path
 
     def backup(self, root: Path) -> tuple[object, ...]:
         """Return the command that backs up the blog."""
@@ -42,9 +56,13 @@ class Whole:
         options = "--home-url", self.pages.origin, "--rate", 1000, "--retries", 1, "--allow-private-network"
         return "capture", root, *options
 
+    def rename(self, root: Path) -> tuple[object, ...]:
+        """Return the command that continues the archive under the blog's second ID."""
+        return "rename", root, RENAMED, "--base-url", self.service.base_url
+
     def online(self, command: tuple[str, ...], root: Path) -> tuple[object, ...]:
         """Return the whole command for one of ``ONLINE``, and nothing for another."""
-        made = {"backup": self.backup, "capture": self.capture}.get(command[0])
+        made = {"backup": self.backup, "capture": self.capture, "rename": self.rename}.get(command[0])
         return made(root) if made and command in ONLINE else ()
 
     @property
@@ -67,13 +85,16 @@ def whole(zygote: Zygote, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     ):
         made = small_blog(service.base_url)
         blog.entries, blog.pictures = made.entries, made.pictures
-        found = Whole(root, blog, service, pages, runs, home)
+        service.blogs[RENAMED] = blog
+        found = Whole(root, blog, service, pages, runs, home, make_key(folder / "key"))
         for _ in range(2):
             done = runs.run(*found.backup(root))
             assert done.code in {0, 3}, done.err
             edited(blog)
-        for command in (("verify", root), ("log", root), ("search", root, "海")):
-            assert runs.run(*command).code in {0, 3}
+        sealing = "seal", root, "--seal-key", found.key
+        for command in (sealing, ("verify", root), ("log", root), ("search", root, "海")):
+            done = runs.run(*command)
+            assert done.code in {0, 3}, done.err
         yield found
 
 

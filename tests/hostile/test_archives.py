@@ -60,18 +60,20 @@ FILES = (
     ".work/.checked.jsonl.tmp", ".work/.latest.json.tmp", ".work/.versions.json.tmp", ".work/.freshness.jsonl.tmp",
     ".work/views.new.jsonl", ".archive.json.tmp", ".work/checkpoint/meta.json", ".work/checkpoint/entries.jsonl",
     ".work/new-version/manifest.json", ".work/new-versions/000002/manifest.json",
+    "forgotten.jsonl", "settings.toml", "evidence/000001/SHA256SUMS", "evidence/000001/SHA256SUMS.sig",
 )  # fmt: skip
 """All files in an archive, including temporary ones."""
 FOLDERS = (
     "versions", "versions/000001", "versions/000002", "assets", "latest", "latest/markdown", "latest/site", ".work",
     ".work/assets", ".work/checkpoint", ".work/checkpoint.old", ".work/checkpoint.aside", ".work/new-version",
     ".work/new-versions", ".work/latest.new", ".work/latest.next", ".work/latest.old", "versions.new", "versions.old",
+    "evidence", "evidence/000001", "evidence/000002",
 )  # fmt: skip
 ENDLESS = ("archive.json", "runs.jsonl", "versions/000002/manifest.json", ".work/latest.json", ".work/lock")
 SPECIAL = (
     "archive.json", "runs.jsonl", "versions/000002/manifest.json", "versions/000001/entries.jsonl",
     "latest/entries.jsonl", "settings.toml", ".work/lock", ".work/latest.json", ".work/views.jsonl", ".work/latest.rows", ".work/search.txt",
-    ".work/site.facts", "README.txt", "index.html",
+    ".work/site.facts", "README.txt", "index.html", "forgotten.jsonl", "evidence/000001/SHA256SUMS", "evidence/000001/SHA256SUMS.sig",
 )  # fmt: skip
 DIGESTS: dict[str, Any] = {
     "up": "../docs/passwords",
@@ -185,14 +187,14 @@ def chosen(name: str) -> list[tuple[str, ...]]:
 
 
 WITHOUT_AN_ARCHIVE = {"completion", "init", "demo", "profiles", "login", "logout", "whoami", "fleet"}
+SERVED = {"serve", "app"}
+"""Tried in test_served.py and test_window.py."""
 
 
 def test_every_command_and_format_is_tried() -> None:
     cases = [command for name in ATTACKS for command in chosen(name)]
     assert len(cases) >= 300
-    assert {command[0] for command in cases} == COMMANDS.keys() - WITHOUT_AN_ARCHIVE - {
-        "serve"
-    }  # served in test_served.py
+    assert {command[0] for command in cases} == COMMANDS.keys() - WITHOUT_AN_ARCHIVE - SERVED
     assert {command[1] for command in cases if command[0] == "export"} == FORMATS.keys()
 
 
@@ -203,7 +205,7 @@ def test_nothing_outside_is_touched(
     outside = Outside.made(tmp_path / "docs")
     ATTACKS[name](archive, outside)
     before = outside.state()
-    place = Place(archive, tmp_path / "out", whole.picture, new_home)
+    place = Place(archive, tmp_path / "out", whole.picture, new_home, whole.key)
     place.out.mkdir()
     environ = {"TMPDIR": str(place.out), "XDG_CONFIG_HOME": str(place.out / "config")}
     wrong: list[str] = []

@@ -78,7 +78,7 @@ def tried(
     before = outside.state()
     wrong: list[str] = []
     codes: dict[str, int] = {}
-    place = Place(root, around / "out", whole.picture, ())
+    place = Place(root, around / "out", whole.picture, (), whole.key)
     place.out.mkdir()
     environ = {"TMPDIR": str(place.out), "XDG_CONFIG_HOME": str(place.out / "config")}
     for number, command in enumerate(commands):
