@@ -61,6 +61,7 @@ FILES = (
     ".work/views.new.jsonl", ".archive.json.tmp", ".work/checkpoint/meta.json", ".work/checkpoint/entries.jsonl",
     ".work/new-version/manifest.json", ".work/new-versions/000002/manifest.json",
     "forgotten.jsonl", "settings.toml", "evidence/000001/SHA256SUMS", "evidence/000001/SHA256SUMS.sig",
+    ".work/forgetting.json", ".work/notified.json", ".work/damaged.json", ".work/exchanges.sqlite", ".work/exchanges.new",
 )  # fmt: skip
 """All files in an archive, including temporary ones."""
 FOLDERS = (
@@ -73,7 +74,7 @@ ENDLESS = ("archive.json", "runs.jsonl", "versions/000002/manifest.json", ".work
 SPECIAL = (
     "archive.json", "runs.jsonl", "versions/000002/manifest.json", "versions/000001/entries.jsonl",
     "latest/entries.jsonl", "settings.toml", ".work/lock", ".work/latest.json", ".work/views.jsonl", ".work/latest.rows", ".work/search.txt",
-    ".work/site.facts", "README.txt", "index.html", "forgotten.jsonl", "evidence/000001/SHA256SUMS", "evidence/000001/SHA256SUMS.sig",
+    ".work/site.facts", ".work/forgetting.json", "README.txt", "index.html", "forgotten.jsonl", "evidence/000001/SHA256SUMS", "evidence/000001/SHA256SUMS.sig",
 )  # fmt: skip
 DIGESTS: dict[str, Any] = {
     "up": "../docs/passwords",
