@@ -146,6 +146,17 @@ def _index_leads_out(root: Path, outside: Outside) -> None:
     note.write_bytes(lossless_json.dumps({**record, "index_sha256": hashlib.sha256(data).hexdigest()}))
 
 
+def _plan_leads_out(root: Path, outside: Outside) -> None:
+    """Leave the plan of an unfinished removal that names files outside the archive."""
+    names = ["../../../docs/passwords", "../../docs/passwords", f"{outside.folder}/passwords", DIGITS]
+    plan = {
+        "at": "2026-01-01T00:00:00Z", "records": {"entries": ["1"], "assets": names}, "counted": {"entries": 1},
+        "also": {}, "assets": names, "runs": {}, "exchanges": {"1": {name: [0] for name in names}}, "shown": [],
+        "note": None, "run": None,
+    }  # fmt: skip
+    (root / ".work/forgetting.json").write_bytes(lossless_json.dumps(plan))
+
+
 def _far_version(root: Path, outside: Outside) -> None:
     link(root / "versions/99999999999999999999", outside.folder)
     folder(root / "versions/4294967296")
@@ -170,10 +181,11 @@ ATTACKS: dict[str, Attack] = {
     "folder of pictures is a link": _shard_linked,
     "parts are links": _parts_linked,
     "index leads out": _index_leads_out,
+    "plan leads out": _plan_leads_out,
     "far version": _far_version,
 }
 """Changes that an attacker or a failing disk may have made to an archive."""
-WHOLE = ("digest up, latest", "digest absolute", "picture is a link")
+WHOLE = ("digest up, latest", "digest absolute", "picture is a link", "plan leads out")
 """Attacks that are tried with all commands and export formats."""
 
 
