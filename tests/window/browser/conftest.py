@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,10 +24,18 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
-@pytest.fixture(params=[375, 1280], ids=["phone", "desk"])
-def visitor(request: pytest.FixtureRequest, browser: Browser, tmp_path: Path) -> Iterator[Visitor]:
+@contextmanager
+def in_front(browser: Browser, home: Path, width: int, *, scripts: bool = True) -> Iterator[Visitor]:
     """Yield a person in front of a new window, in Japanese."""
-    with cron_daemon(), opened(tmp_path) as window:
-        context = browser.new_context(viewport={"width": request.param, "height": 900}, locale="ja-JP")
+    with cron_daemon(), opened(home) as window:
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, locale="ja-JP", java_script_enabled=scripts
+        )
         yield Visitor(context.new_page(), window)
         context.close()
+
+
+@pytest.fixture(params=[375, 1280], ids=["phone", "desk"])
+def visitor(request: pytest.FixtureRequest, browser: Browser, tmp_path: Path) -> Iterator[Visitor]:
+    with in_front(browser, tmp_path, request.param) as person:
+        yield person

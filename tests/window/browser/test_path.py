@@ -17,10 +17,11 @@ from tests.site.browser.test_audit import audit
 from tests.support.generated import generated_blog
 from tests.support.oauth_server import CLIENT_ID, CLIENT_SECRET, OAuthServer, guarded
 from tests.support.runs import findings
-from tests.window.browser.visitor import PATIENCE_MS, Visitor
+from tests.window.browser.conftest import in_front
+from tests.window.browser.visitor import BEGIN, PATIENCE_MS, Visitor
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 
@@ -122,6 +123,31 @@ def test_from_a_pasted_address_to_a_scheduled_backup(visitor: Visitor) -> None:
     page.wait_for_url("**/site/index.html", timeout=PATIENCE_MS)
     assert not page.url.startswith(visitor.window.origin)
     assert "海の日記" in page.title()
+
+
+def test_by_keyboard_alone(browser: Browser, tmp_path: Path) -> None:
+    with wordpress() as blog, in_front(browser, tmp_path, 1280) as visitor:
+        page = visitor.page
+        page.goto(visitor.window.address)
+        page.keyboard.type(blog.url)  # the field has the focus already
+        page.keyboard.press("Enter")
+        begin = visitor.button(BEGIN)
+        begin.wait_for(timeout=PATIENCE_MS)
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            if begin.evaluate("button => button === document.activeElement"):
+                break
+        page.keyboard.press("Enter")
+        visitor.sees_the_end()
+        assert "すべて保存されています" in page.locator(".health").inner_text()
+    assert findings(tmp_path / "blogs" / "127.0.0.1") == []
+
+
+def test_without_scripts(browser: Browser, tmp_path: Path) -> None:
+    with wordpress() as blog, in_front(browser, tmp_path, 1280, scripts=False) as visitor:
+        visitor.saves_address(blog.url)
+        assert "すべて保存されています" in visitor.page.locator(".health").inner_text()
+    assert findings(tmp_path / "blogs" / "127.0.0.1") == []
 
 
 def test_from_a_dropped_file_to_an_archive(visitor: Visitor, tmp_path: Path) -> None:

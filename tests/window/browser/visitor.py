@@ -50,6 +50,10 @@ class Visitor:
     def begins(self) -> None:
         """Start saving with the proposed answers, and wait until the archive's page says how it went."""
         self.click(self.button(BEGIN))
+        self.sees_the_end()
+
+    def sees_the_end(self) -> None:
+        """Wait until the archive's page says how the first backup went."""
         self.page.wait_for_url("**/blog/*", timeout=PATIENCE_MS)
         self.page.locator("main:has(.health):not(:has([data-running]))").wait_for(timeout=PATIENCE_MS)
 
