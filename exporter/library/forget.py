@@ -84,7 +84,7 @@ class FoundRecords:
         copies: the places of copies, and the day when their locks end, if they are locked.
         mentions: other records that quote one of them, by kind and id; they stay.
         texts: the texts of the records, to look for, each with the name of its writer.
-        alone: texts of any length that prove a quotation alone: a name that the request gives, the title of an entry.
+        alone: texts that prove a quotation alone: a name that the request gives, the title of an entry.
         posts: the number of comments that go, by entry.
         digests: the hashes of the files that go.
         seen: what changes with every run, as it was when the archive was read.
@@ -376,7 +376,7 @@ def _find_runs(archive: Archive, found: FoundRecords) -> None:
 
 def _find_mentions(archive: Archive, found: FoundRecords) -> None:
     """Find the records of the newest version that quote one of the records."""
-    texts = {each.strip()[:_QUOTED_CHARACTERS] for each in found.spelled()}
+    texts = {each.strip()[:_QUOTED_CHARACTERS] for each in found.spelled()} - {""}
     quoted = [lossless_json.text(each)[1:-1] for each in texts if len(each) >= _LEAST_QUOTED or each in found.alone]
     state = archive.state()
     try:

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from urllib.parse import quote
 
+import brotli
 import pytest
 
 from exporter.archive import forgetting
@@ -20,7 +21,7 @@ from exporter.library.forget import ForgettingRequest, find, forget
 from exporter.settings import resolve
 from exporter.warc.checks import record_checks
 from exporter.warc.holding import Sought
-from exporter.warc.reading import all_records
+from exporter.warc.reading import WarcRecord, all_records
 from tests.capture.running import Site, captured
 from tests.library.test_forget import NAME, TEXT, made, places_with
 from tests.support.wire_server import Reply
@@ -106,6 +107,39 @@ def test_what_showed_a_comment_is_gone_and_the_rest_keeps_its_bytes(tmp_path: Pa
     assert b'/1"' not in pages
 
 
+def packed(data: bytes, encoding: str) -> Reply:
+    return Reply(200, data, (("Content-Type", "text/html; charset=utf-8"), ("Content-Encoding", encoding)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "goes"),
+    [("cut short", True), ("another encoding", True), ("no such encoding", True), ("nothing of it", False)],
+)
+def test_an_answer_that_is_not_wholly_readable_is_searched_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, goes: bool
+) -> None:
+    shown, other = PAGES["/1"].body, PAGES["/2"].body
+    reply = {
+        "cut short": packed(gzip.compress(shown + other * 5000)[:-8], "gzip"),
+        "another encoding": packed(brotli.compress(shown), "br"),
+        "no such encoding": packed(shown, "utf-8"),
+        "nothing of it": packed(gzip.compress(other)[:-8], "gzip"),
+    }[kind]
+    root = made(tmp_path).root
+    captured(Site({"/": page(links("/1")), "/1": reply}), root)
+    assert {record.url.rpartition("/")[2] for record in records_of(root) if record.kind == "response"} >= {"", "1"}
+    monkeypatch.setattr("exporter.warc.http_message.find_spec", lambda _: None)  # as without the extra "capture"
+    forget(Archive.open(root), resolve({}), ForgettingRequest(authors=(NAME,)))
+    left = {record.url.rpartition("/")[2] for record in records_of(root) if record.kind == "response"}
+    assert ("1" not in left) is goes
+    assert "" in left
+    assert damages(root) == []
+
+
+def records_of(root: Path) -> list[WarcRecord]:
+    return [record for capture in captures(Layout(root)) for path in capture.segments() for record in all_records(path)]
+
+
 def test_a_damaged_capture_is_refused_and_nothing_changes(tmp_path: Path) -> None:
     root = root_with_captures(tmp_path)
     path = captures(Layout(root))[0].segments()[0]
@@ -131,3 +165,18 @@ def test_a_damaged_capture_is_refused_and_nothing_changes(tmp_path: Path) -> Non
 )
 def test_a_text_is_found_however_a_page_writes_it(text: str, holds: bool) -> None:
     assert Sought.of([(TEXT, NAME), ("短い", "だれか")]).is_in(text) is holds
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "holds"),
+    [
+        ("k", "<p>thanks</p>", False),
+        ("波", "<p>波の音</p>", False),
+        ("波", "<b>波</b>: <p>この書き込みは「消して」ください & 全部。</p>", True),
+        ("k", "<b>k</b>: 短い", True),
+        ("まめ", "<b>まめ</b>", True),
+        ("", "<p>なにか</p>", False),
+    ],
+)
+def test_a_name_that_is_part_of_any_word_is_not_enough_alone(name: str, text: str, holds: bool) -> None:
+    assert Sought.of([(TEXT, name), ("短い", name)], [name]).is_in(text) is holds
