@@ -74,7 +74,7 @@ def forget_command(
     if not dry_run:
         if not yes:
             _ask(out)
-        remove_blog(archive)
+        remove_blog(archive, settings.wait_lock.total_seconds())
         note = forget(archive, settings, request, found, sign)
         if note is not None:
             _say(out, note, [suggested("sync", archive.path, place) for place, _ in found.copies])
