@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from exporter.archive.captures import captures
+from exporter.archive.captures import captures, stated_addresses
 from exporter.errors import ArchiveDamaged
 from exporter.frozen import frozen
 from exporter.service.public_site.text import decode_page
@@ -131,6 +131,15 @@ def find_exchanges(layout: Layout, sought: Sought) -> Exchanges:
             if offsets:
                 found.setdefault(capture.number, {})[path.name] = offsets
     return found
+
+
+def find_addresses(layout: Layout, sought: Sought) -> frozenset[str]:
+    """Return the addresses that captures state something about, and that hold one of the texts.
+
+    Raises:
+        ArchiveDamaged: a document of a capture is damaged.
+    """
+    return frozenset(each for each in stated_addresses(layout) if sought.is_in(each))
 
 
 class _Search:
