@@ -65,15 +65,17 @@ def check_captures(layout: Layout, sealed: Mapping[str, str], linked: str | None
     yield from gaps
     digests: dict[int, str] = {}
     yield from _chain(found, digests)
+    # A kill in a removal of records leaves the new captures before they are sealed.
+    code = FindingCode.CAPTURE_DAMAGED if layout.forgetting.kind() is None else FindingCode.NOT_SEALED
     for number in named:
         if digests.get(number, sealed[capture_name(number)]) != sealed[capture_name(number)]:
-            yield Finding(FindingCode.CAPTURE_DAMAGED, capture_name(number), message("it differs from the sealed one"))
+            yield Finding(code, capture_name(number), message("it differs from the sealed one"))
     if numbers and not named:
         yield Finding(FindingCode.NOT_SEALED, SUMS, message("it does not name the newest capture"))
     if linked is not None and linked not in digests.values() and not gaps:
         detail = message("the capture that its newest line names is missing")
         yield Finding(FindingCode.CAPTURE_MISSING, "runs.jsonl", detail)
-    yield from _log(layout, sealed.get(CAPTURE_RUNS), max(numbers, default=0))
+    yield from _log(layout, sealed.get(CAPTURE_RUNS), max(numbers, default=0), code)
 
 
 def _chain(found: list[Capture], digests: dict[int, str]) -> Iterator[Finding]:
@@ -121,8 +123,8 @@ def _parent_of(document: Mapping[str, Any]) -> tuple[int, str | None]:
     return (0, None) if parent is None else (parent["capture"], parent["sha256"])
 
 
-def _log(layout: Layout, sealed: str | None, newest: int) -> Iterator[Finding]:
-    """Check the lines of ``captures/runs.jsonl``."""
+def _log(layout: Layout, sealed: str | None, newest: int, differs: FindingCode) -> Iterator[Finding]:
+    """Check the lines of ``captures/runs.jsonl``; ``differs`` is the finding if they are not the sealed ones."""
     path = layout.capture_runs
     if path.kind() is None:
         if sealed is not None:
@@ -148,7 +150,7 @@ def _log(layout: Layout, sealed: str | None, newest: int) -> Iterator[Finding]:
                 yield Finding(FindingCode.CAPTURE_MISSING, CAPTURE_RUNS, detail)
         if sealed is not None and runs_sha256(path, sealed) == sealed != running.hexdigest():
             detail = message("it does not begin with the sealed lines: some were changed or cut off")
-            yield Finding(FindingCode.CAPTURE_DAMAGED, CAPTURE_RUNS, detail)
+            yield Finding(differs, CAPTURE_RUNS, detail)
     except OSError:
         yield Finding(FindingCode.CAPTURE_DAMAGED, CAPTURE_RUNS, _UNREADABLE)
 

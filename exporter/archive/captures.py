@@ -8,8 +8,9 @@ root the newest one. ``captures/runs.jsonl`` has a line for each run, also for o
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, field, fields, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
@@ -21,7 +22,7 @@ from exporter.archive.manifest import capture_fault, capture_run_fault, read_sum
 from exporter.archive.safe_files import MAX_DOCUMENT_BYTES
 from exporter.errors import ArchiveDamaged
 from exporter.frozen import frozen
-from exporter.message import message
+from exporter.message import STORED, message
 from exporter.text import printable
 
 if TYPE_CHECKING:
@@ -129,6 +130,8 @@ class CaptureInfo:
         return cls(**{each.name: raw[each.name] for each in fields(cls) if raw.get(each.name) is not None})
 
 
+_NAMED: Final = ("problems", "absent", "notes")
+"""Members that name addresses: ``{"url": …, "reason": …}``."""
 _OF_APIS: Final = ("left_out", "removed")
 """Members that only a capture of an API has."""
 
@@ -278,6 +281,39 @@ def capture_runs(layout: Layout) -> Iterator[dict[str, Any]]:
         return
     except OSError as error:
         raise _unreadable(layout.capture_runs) from error
+
+
+def stated_addresses(layout: Layout) -> Iterator[str]:
+    """Yield the addresses that captures and their runs name as missing, gone or noted.
+
+    Raises:
+        ArchiveDamaged: a document cannot be read.
+    """
+    for document in chain((each.info().document() for each in captures(layout)), capture_runs(layout)):
+        for name in _NAMED:
+            for each in _rows(document.get(name)):
+                if isinstance(each.get("url"), str):
+                    yield each["url"]
+
+
+def without_addresses(document: Mapping[str, Any], addresses: Collection[str]) -> dict[str, Any]:
+    """Return a ``capture.json``, or a line of ``captures/runs.jsonl``, without what it says about some addresses."""
+    found = dict(document)
+    for name in _NAMED:
+        if any(_is_about(each, addresses) for each in _rows(found.get(name))):
+            found[name] = [each for each in _rows(found[name]) if not _is_about(each, addresses)]
+    if any(each in str(found.get("error") or "") for each in addresses):
+        found["error"] = None
+        found.pop(STORED, None)
+    return found
+
+
+def _rows(value: Any) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _is_about(row: dict[str, Any], addresses: Collection[str]) -> bool:
+    return isinstance(row.get("url"), str) and row["url"] in addresses
 
 
 def stated_sums(capture: Capture) -> dict[str, str]:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.assets import stored_files
+from exporter.archive.captures import without_addresses
 from exporter.archive.checks import file_sha256
 from exporter.archive.documents import append_run, run_lines, seal
 from exporter.archive.forgotten import ForgettingNote, mark, new_salt, read_notes, write_notes
@@ -52,8 +53,8 @@ if TYPE_CHECKING:
 
 Exchanges = Mapping[int, Mapping[str, list[int]]]
 """The recorded exchanges to remove: by capture and file, where their records begin, in bytes."""
-RewriteCaptures = Callable[["Layout", Exchanges, "InnerPath"], list[dict[str, Any]]]
-"""Builds all captures without these exchanges in a folder, and returns the hashes that changed."""
+RewriteCaptures = Callable[["Layout", Exchanges, Collection[str], "InnerPath"], list[dict[str, Any]]]
+"""Builds all captures without these exchanges and addresses in a folder, and returns the hashes that changed."""
 Sign = Callable[[bytes], str]
 """Signs the line of a note."""
 _MARKED: Final = (Kind.ENTRIES, Kind.COMMENTS)
@@ -78,6 +79,7 @@ class Forgetting:
         assets: the hashes of the files that the removed records of assets name.
         runs: the lines of ``runs.jsonl`` that change, by number from 1.
         exchanges: the recorded exchanges that go.
+        addresses: what captures state about these addresses goes as well.
         shown: what the pages of entries state: ``{"entry", "comments"}``.
         note: the note, when the new versions and captures were built.
         run: the line for ``runs.jsonl``, likewise.
@@ -90,6 +92,7 @@ class Forgetting:
     assets: frozenset[str] = frozenset()
     runs: Mapping[int, str] = field(default_factory=dict)
     exchanges: Exchanges = field(default_factory=dict)
+    addresses: frozenset[str] = frozenset()
     shown: tuple[dict[str, Any], ...] = ()
     note: ForgettingNote | None = None
     run: Mapping[str, Any] | None = None
@@ -104,6 +107,7 @@ class Forgetting:
             "assets": sorted(self.assets),
             "runs": {str(number): line for number, line in self.runs.items()},
             "exchanges": {str(number): dict(files) for number, files in self.exchanges.items()},
+            "addresses": sorted(self.addresses),
             "shown": list(self.shown),
             "note": None if self.note is None else self.note.line().decode(),
             "run": self.run,
@@ -133,6 +137,7 @@ class Forgetting:
                 int(number): {str(name): [int(offset) for offset in offsets] for name, offsets in files.items()}
                 for number, files in found["exchanges"].items()
             },
+            addresses=frozenset(map(str, found.get("addresses", ()))),
             shown=tuple(found["shown"]),
             note=None if note is None else ForgettingNote(**note),
             run=found["run"],
@@ -198,7 +203,7 @@ def execute(
     layout = reader.layout
     with atomic.translated(layout.root):
         clear_replaced(layout)
-        captures = _Captures(layout, plan.exchanges, rewrite_captures)
+        captures = _Captures(layout, plan, rewrite_captures)
         note, run = plan.note, plan.run
         if note is None or run is None:
             try:
@@ -219,6 +224,7 @@ def execute(
         if not _is_done(note.captures, lambda each: capture_sha256(layout, each["capture"])):
             captures.replace()
         _write_runs(layout, plan.runs, note)
+        _write_capture_runs(layout, plan.addresses)
         seal(layout, anew=_renamed(layout, note))
         _remove_assets(layout, plan.assets)
         for name in removable(layout):
@@ -250,9 +256,9 @@ def _renamed(layout: Layout, note: ForgettingNote) -> list[str]:
 class _Captures:
     """The new set of captures, in ``.work/``."""
 
-    def __init__(self, layout: Layout, exchanges: Exchanges, rewrite: RewriteCaptures) -> None:
+    def __init__(self, layout: Layout, plan: Forgetting, rewrite: RewriteCaptures) -> None:
         self._layout = layout
-        self._exchanges = exchanges
+        self._plan = plan
         self._rewrite = rewrite
         self._new, self._old = layout.work / "new-captures", layout.work / "old-captures"
         if layout.captures.kind() is None and self._old.kind() is not None:
@@ -266,7 +272,10 @@ class _Captures:
 
     def build(self) -> list[dict[str, Any]]:
         """Build them; return number and hashes of those that changed."""
-        return self._rewrite(self._layout, self._exchanges, self._new) if self._exchanges else []
+        plan = self._plan
+        if not plan.exchanges and not plan.addresses:
+            return []
+        return self._rewrite(self._layout, plan.exchanges, plan.addresses, self._new)
 
     def replace(self) -> None:
         """Replace ``captures/`` by them."""
@@ -472,6 +481,27 @@ def _write_runs(layout: Layout, changed: Mapping[int, str], note: ForgettingNote
     first = note.runs[0]["before"]
     if any(before == first for before, _ in _changed_runs(layout, {})):
         atomic.write_lines(layout.runs, (new for _, new in _new_runs(layout, changed)))
+
+
+def _write_capture_runs(layout: Layout, addresses: Collection[str]) -> None:
+    """Write ``captures/runs.jsonl`` without these addresses, if a line names one of them."""
+    if not addresses or layout.capture_runs.kind() != "":
+        return
+
+    def lines() -> Iterator[tuple[bytes, bytes]]:
+        return ((line, _capture_run_without(line, addresses)) for line in run_lines(layout.capture_runs))
+
+    if any(line != kept for line, kept in lines()):
+        atomic.write_lines(layout.capture_runs, (kept for _, kept in lines()))
+
+
+def _capture_run_without(line: bytes, addresses: Collection[str]) -> bytes:
+    try:
+        run = lossless_json.loads(line)
+    except lossless_json.NotJson:
+        return line
+    kept = without_addresses(run, addresses) if isinstance(run, dict) else run
+    return line if kept == run else lossless_json.dumps(kept) + b"\n"
 
 
 def _remove_assets(layout: Layout, digests: frozenset[str]) -> None:

@@ -460,10 +460,11 @@ def check_seal(reader: ArchiveReader) -> Iterator[Finding]:
     if not runs.readable:
         yield from check_captures(layout, rows, None)
         return
-    if exists:
-        yield from runs.check_sealed()
-    elif runs.linked:
+    if not exists and runs.linked:
         yield Finding(FindingCode.SEAL_DAMAGED, SUMS, message("it is missing"))
+    # A kill in a removal of records leaves lines that changed before they are sealed.
+    if exists and layout.forgetting.kind() is None:
+        yield from runs.check_sealed()
     notes, findings = _notes(layout, runs)
     yield from findings
     renamed = renamed_hashes(notes)
@@ -481,17 +482,21 @@ def _newest_captured(layout: Layout, runs: _RunLines, renamed: Mapping[str, str]
 def _notes(layout: Layout, runs: _RunLines) -> tuple[list[ForgettingNote], list[Finding]]:
     """Return the notes about forgotten records, and the findings about them."""
     stated = runs.newest.get(FORGOTTEN_SHA256)
+    begun = Finding(FindingCode.FORGETTING, layout.forgotten.name, message("a removal was interrupted"))
+    is_begun = layout.forgetting.kind() is not None
     try:
         data = layout.forgotten.read_bytes(MAX_CACHE_BYTES)
         notes = notes_in(data)
     except FileNotFoundError:
+        if stated is None:
+            return [], [begun] if is_begun else []
         lost = Finding(FindingCode.NOTES_DAMAGED, layout.forgotten.name, message("it is missing"))
-        return [], [] if stated is None else [lost]
+        return [], [lost]
     except (OSError, ValueError) as error:
         detail = _UNREADABLE if isinstance(error, OSError) else said(error)
         return [], [Finding(FindingCode.NOTES_DAMAGED, layout.forgotten.name, detail)]
-    if layout.forgetting.kind() is not None:
-        return notes, [Finding(FindingCode.FORGETTING, layout.forgotten.name, message("a removal was interrupted"))]
+    if is_begun:
+        return notes, [begun]
     if stated != hashlib.sha256(data).hexdigest():
         return notes, [
             Finding(FindingCode.NOTES_DAMAGED, layout.forgotten.name, message("the newest run names another"))

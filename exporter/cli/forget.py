@@ -13,7 +13,7 @@ from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import Output, counted, counted_records
 from exporter.errors import UsageError
-from exporter.message import message, suggested
+from exporter.message import message, message_n, suggested
 from exporter.model.kinds import KIND_NAMES
 from exporter.settings import Settings
 from exporter.text import printable
@@ -74,7 +74,7 @@ def forget_command(
     if not dry_run:
         if not yes:
             _ask(out)
-        remove_blog(archive)
+        remove_blog(archive, settings.wait_lock.total_seconds())
         note = forget(archive, settings, request, found, sign)
         if note is not None:
             _say(out, note, [suggested("sync", archive.path, place) for place, _ in found.copies])
@@ -125,6 +125,13 @@ def _list(out: Output, found: FoundRecords, fleet: list[Path]) -> None:
     for number, files in found.exchanges.items():
         count = sum(map(len, files.values()))
         out.answer("  captures/   {n:,} records of capture {number}", n=count, number=number)
+    if found.addresses:
+        text = message_n(
+            "  captures/   {n:,} address in the notes about pages that failed or are gone",
+            "  captures/   {n:,} addresses in the notes about pages that failed or are gone",
+            len(found.addresses),
+        )
+        out.answer(text)
     if found.runs:
         out.answer("  runs.jsonl  {lines}", lines=counted(len(found.runs), "line"))
     if found.work:
@@ -168,6 +175,7 @@ def _document(found: FoundRecords) -> dict[str, Any]:
                 {"capture": number, "records": sum(map(len, files.values()))}
                 for number, files in found.exchanges.items()
             ],
+            "addresses": sorted(found.addresses),
             "runs": sorted(found.runs),
             "work": found.work,
             "caches": found.caches,

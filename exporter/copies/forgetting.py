@@ -15,7 +15,7 @@ from functools import partial
 
 from exporter.archive.archive import Archive
 from exporter.archive.forgotten import read_notes, renamed_hashes
-from exporter.archive.layout import CAPTURE, MANIFEST, SUMS, asset_digest
+from exporter.archive.layout import CAPTURE, CAPTURE_RUNS, MANIFEST, SUMS, asset_digest
 from exporter.archive.manifest import read_sums
 from exporter.archive.prune import named_assets
 from exporter.archive.safe_files import MAX_DOCUMENT_BYTES
@@ -132,7 +132,12 @@ class _Stale:
     def _documents(self) -> list[str]:
         theirs = self._copy.sound_or_nothing(RUNS)
         ours = self._layout.runs.read_bytes()
-        return [RUNS, SUMS] if was_rewritten(self._renamed, ours, theirs) else []
+        names = [RUNS, SUMS] if was_rewritten(self._renamed, ours, theirs) else []
+        if CAPTURE_RUNS in self._copy.objects and self._is_behind():
+            captured = self._layout.capture_runs
+            known = captured.read_bytes() if captured.kind() == "" else b""
+            names += [] if known.startswith(self._copy.sound_or_nothing(CAPTURE_RUNS)) else [CAPTURE_RUNS]
+        return names
 
     def _assets(self) -> list[str]:
         """Return the files that no version names, unless the copy has versions that the archive lacks."""

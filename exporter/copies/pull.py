@@ -276,8 +276,8 @@ class Pull:
 
     def _plan_growing(self, plan: SyncResult) -> None:
         """Plan the new ``runs.jsonl`` and seal."""
-        self._plan_capture_runs(plan)
         self._plan_notes(plan)
+        self._plan_capture_runs(plan)
         runs = self._growing(plan, RUNS)
         # Archives from before linked runs have no seal.
         linked = runs is None or any(PREVIOUS in (run_of(line) or {}) for line in runs.split(b"\n"))
@@ -305,7 +305,9 @@ class Pull:
         if CAPTURE_RUNS not in self.copy.objects:
             return
         theirs, ours = self._growing(plan, CAPTURE_RUNS), self._here(CAPTURE_RUNS)
-        if theirs is not None and theirs != ours and theirs.startswith(ours):
+        # A line may have lost an address when records were forgotten.
+        forgot = FORGOTTEN in plan.replaced
+        if theirs is not None and theirs != ours and (forgot or theirs.startswith(ours)):
             plan.replaced[CAPTURE_RUNS] = theirs
 
     def _growing(self, plan: SyncResult, name: str) -> bytes | None:

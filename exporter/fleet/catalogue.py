@@ -86,7 +86,7 @@ def update(
     _require_target(target)
     require_fleet(root)
     require_outside(root, target)
-    work = target.with_name(f".{target.name}.work")
+    work = work_folder(target)
     counts = ShardCounts()
     with ArchiveLock(work / "lock") as lock:
         lock.acquire(clock.now())
@@ -101,6 +101,11 @@ def update(
                     on_shard(counts)
             catalogue.finish(timestamp(clock.now()))
     return counts
+
+
+def work_folder(target: Path) -> Path:
+    """Return the folder for the files of an update: its lock, and databases that hold rows of blogs."""
+    return target.with_name(f".{target.name}.work")
 
 
 def is_catalogue(path: Path) -> bool:

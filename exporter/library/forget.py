@@ -32,7 +32,7 @@ from exporter.model.kinds import Kind, key_of
 from exporter.service.joined import parts_of
 from exporter.service.registry import service_of
 from exporter.text import printable
-from exporter.warc.holding import Sought, find_exchanges
+from exporter.warc.holding import Sought, find_addresses, find_exchanges
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
@@ -84,12 +84,13 @@ class FoundRecords:
         copies: the places of copies, and the day when their locks end, if they are locked.
         mentions: other records that quote one of them, by kind and id; they stay.
         texts: the texts of the records, to look for, each with the name of its writer.
-        alone: texts of any length that prove a quotation alone: a name that the request gives, the title of an entry.
+        alone: texts that prove a quotation alone: a name that the request gives, the title of an entry.
         posts: the number of comments that go, by entry.
         digests: the hashes of the files that go.
         seen: what changes with every run, as it was when the archive was read.
         own: by kind, the ids that the services of joined records gave these, if the archive has no other such id.
         exchanges: the recorded exchanges in captures that go.
+        addresses: the addresses in the statements of captures that go.
     """
 
     seen: str | None
@@ -111,6 +112,7 @@ class FoundRecords:
     digests: set[str] = field(default_factory=set)
     own: dict[Kind, set[str]] = field(default_factory=lambda: {kind: set() for kind in Kind})
     exchanges: Exchanges = field(default_factory=dict)
+    addresses: frozenset[str] = frozenset()
 
     def spelled(self) -> set[str]:
         """Return the texts as their records have them."""
@@ -127,6 +129,7 @@ class FoundRecords:
             also={kind: frozenset(ids) for kind, ids in self.own.items() if ids},
             runs=self.runs,
             exchanges=self.exchanges,
+            addresses=self.addresses,
             shown=tuple({"entry": entry_id, "comments": number} for entry_id, number in shown),
         )
 
@@ -155,8 +158,10 @@ def find(archive: Archive, settings: Settings, request: ForgettingRequest) -> Fo
             found.versions.add(version)
     _find_runs(archive, found)
     _find_mentions(archive, found)
+    sought = Sought.of(found.texts, found.alone)
     if captures(archive.layout):
-        found.exchanges = find_exchanges(archive.layout, Sought.of(found.texts, found.alone))
+        found.exchanges = find_exchanges(archive.layout, sought)
+    found.addresses = find_addresses(archive.layout, sought)
     found.work = forgetting.removable(archive.layout)
     found.copies = _copies(archive)
     found.caches = [str(path) for path in cached_copies(archive.layout)]
@@ -376,7 +381,7 @@ def _find_runs(archive: Archive, found: FoundRecords) -> None:
 
 def _find_mentions(archive: Archive, found: FoundRecords) -> None:
     """Find the records of the newest version that quote one of the records."""
-    texts = {each.strip()[:_QUOTED_CHARACTERS] for each in found.spelled()}
+    texts = {each.strip()[:_QUOTED_CHARACTERS] for each in found.spelled()} - {""}
     quoted = [lossless_json.text(each)[1:-1] for each in texts if len(each) >= _LEAST_QUOTED or each in found.alone]
     state = archive.state()
     try:

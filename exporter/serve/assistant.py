@@ -4,8 +4,8 @@ Unless the owner asks for everything, an answer holds only texts that readers ca
 and their visible comments. An earlier state must have been public, and its entry must be public now. Without the
 owner's declaration about the flags, nothing is public.
 
-The archive's texts come from strangers. They are values of ``archived`` alone, so that a program can tell them from the
-answers' own words.
+The archive's texts come from strangers, addresses and names of fields included. They are values of ``archived`` alone,
+so that a program can tell them from the answers' own words. Only ids are outside, since a citation needs them.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Assistant:
     def overview(self) -> dict[str, Any]:
         """Return the blog, its versions and, with everything, the numbers of its records."""
         overview, versions = self._api.overview(), self._api.versions()["versions"]
-        shown = {"blog": overview["blog_id"], "newest_version": overview["version"], "everything": self._everything}
+        shown = {"newest_version": overview["version"], "everything": self._everything}
         dates = [{"version": row["version"], "finished_at": row["finished_at"]} for row in versions]
         if self._everything:
             shown["records"] = overview["records"]
@@ -77,7 +77,7 @@ class Assistant:
             shown["warning"] = (
                 "Nothing says which entries are public, so no entry is shown. The owner can declare it in the settings."
             )
-        return {"note": NOTE, **shown, "versions": dates}
+        return {"note": NOTE, "archived": {"blog": overview["blog_id"]}, **shown, "versions": dates}
 
     def search(self, query: str, limit: int = 10, *, earlier: bool = False) -> dict[str, Any]:
         """Search entries and comments; ``earlier`` searches what earlier versions said and the newest no longer says.
@@ -103,7 +103,10 @@ class Assistant:
 
         Raises:
             NoSuchRecord: no such entry may be shown.
+            UsageError: the offset is negative.
         """
+        if offset < 0:
+            raise UsageError(message("The offset is a whole number from 0."))
 
         def work(reading: _Reading) -> dict[str, Any]:
             post, number = reading.post(entry, version)
@@ -114,6 +117,7 @@ class Assistant:
                 "cite": reading.cite(post, number),
                 "archived": {
                     "title": post.title,
+                    "address": post.permalink or None,
                     "categories": [each.name for each in post.every_category],
                     "tags": list(post.tags),
                     "text": text[offset : offset + TEXT_CHARACTERS],
@@ -139,7 +143,7 @@ class Assistant:
                     "version": each.version,
                     "saved_at": each.date,
                     "change": str(each.change),
-                    "fields": list(each.fields) if self._everything else [],
+                    "archived": {"fields": list(each.fields) if self._everything else []},
                 }
                 for each in reading.archive.revisions(Kind.ENTRIES, entry)
                 if self._everything or reading.is_shown(entry, each.version)
@@ -166,7 +170,11 @@ class Assistant:
             return {
                 "note": NOTE,
                 "cite": [reading.cite(old, first), reading.cite(new, last)],
-                "archived": {"titles": [old.title, new.title], "changes": shown[:_MAX_DIFF_LINES]},
+                "archived": {
+                    "titles": [old.title, new.title],
+                    "address": new.permalink or None,
+                    "changes": shown[:_MAX_DIFF_LINES],
+                },
                 "more_changes": max(0, len(shown) - _MAX_DIFF_LINES),
             }
 
@@ -251,7 +259,6 @@ class _Reading:
             "version": version,
             "saved_at": self.archive.manifest(version).finished_at,
             "written_at": None if post.date is None else post.date.isoformat(),
-            "address": post.permalink or None,
         }
 
     def _post_at(self, entry: str, version: int) -> Post:

@@ -14,12 +14,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from exporter.archive.captures import captures
-from exporter.errors import ArchiveDamaged, BlogExporterError
+from exporter.archive.captures import captures, stated_addresses
+from exporter.errors import ArchiveDamaged
 from exporter.frozen import frozen
 from exporter.service.public_site.text import decode_page
 from exporter.text import printable
-from exporter.warc.http_message import decoded
+from exporter.warc.http_message import decoded_start
 from exporter.warc.reading import BrokenRecord, WarcRecord, all_records
 
 if TYPE_CHECKING:
@@ -31,8 +31,12 @@ _MOST_BYTES: Final = 64 << 20
 """A larger answer is searched in its first bytes."""
 _LEAST_CHARACTERS: Final = 8
 """A shorter text alone proves nothing: it must stand on a page together with its writer's name."""
+_LEAST_BYTES_ALONE: Final = 4
+"""In UTF-8. A name of one kanji or of three Latin letters is part of so many words that it would take every page."""
 _PIECE_CHARACTERS: Final = 24
 """A page may show the beginning of a text only."""
+_COMPRESSED: Final = frozenset({"br", "zstd", "compress", "x-compress"})
+"""Encodings that this program never asks for, and that it can decode only with a further library, or not at all."""
 _BREAKS: Final = re.compile(r"\n|\r|<br\b[^>]{0,200}>|</?(?:p|div|li|h[1-6]|blockquote)\b[^>]{0,200}>", re.IGNORECASE)
 _TAG: Final = re.compile(r"<[^<>]{0,4000}>")
 _SPACE: Final = re.compile(r"\s+")
@@ -66,9 +70,9 @@ class Sought:
 
         Args:
             texts: texts with their writers' names.
-            alone: texts of any length that are enough alone.
+            alone: texts that are enough alone, unless they are so short that they stand on every page by chance.
         """
-        pieces = {_plain(each) for each in alone}
+        pieces = {_plain(each) for each in alone if len(each.encode("utf-8", "replace")) >= _LEAST_BYTES_ALONE}
         pairs = set()
         for text, name in texts:
             parts = [plain for part in _BREAKS.split(text) if len(plain := _plain(part)) >= _LEAST_CHARACTERS]
@@ -129,6 +133,15 @@ def find_exchanges(layout: Layout, sought: Sought) -> Exchanges:
     return found
 
 
+def find_addresses(layout: Layout, sought: Sought) -> frozenset[str]:
+    """Return the addresses that captures state something about, and that hold one of the texts.
+
+    Raises:
+        ArchiveDamaged: a document of a capture is damaged.
+    """
+    return frozenset(each for each in stated_addresses(layout) if sought.is_in(each))
+
+
 class _Search:
     """Finds the exchanges of one capture after the other, the oldest first."""
 
@@ -166,7 +179,8 @@ class _Search:
         if record.kind == "revisit":
             named = headers.get("warc-refers-to-target-uri", "").strip("<>"), headers.get("warc-refers-to-date", "")
             return named in self._gone or digest in self._digests or self._sought.is_in(record.url)
-        if not (self._sought.is_in(record.url) or self._sought.is_in(_text(record))):
+        text = _text(record)
+        if text is not None and not self._sought.is_in(record.url) and not self._sought.is_in(text):
             return False
         self._gone.add((record.url, headers.get("warc-date", "")))
         if digest:
@@ -174,8 +188,11 @@ class _Search:
         return True
 
 
-def _text(record: WarcRecord) -> str:
-    """Return the text of an answer, with its head; empty for pictures and the like."""
+def _text(record: WarcRecord) -> str | None:
+    """Return the text of an answer, with its head; empty for pictures and the like.
+
+    ``None`` if no library here can decompress it, so that it may hold any text.
+    """
     answer = record.answer() if record.kind == "response" else None
     if answer is None:
         return decode_page(record.block.read(_MOST_BYTES), record.headers.get("content-type", "")).text
@@ -183,9 +200,12 @@ def _text(record: WarcRecord) -> str:
     if head.media_type.startswith(_BINARY):
         return ""
     pieces = list(payload)
-    try:
-        body = decoded(iter(pieces), head.get("content-encoding"), _MOST_BYTES)
-    except BlogExporterError:
+    encoding = head.get("content-encoding")
+    body = decoded_start(iter(pieces), encoding, _MOST_BYTES)
+    if not body and any(pieces):
+        if encoding.strip().lower() in _COMPRESSED:
+            return None
+        # A server may name an encoding that it does not use.
         body = b"".join(pieces)[:_MOST_BYTES]
     record.block.seek(0)
     start = record.block.read(head.end).decode("latin-1")

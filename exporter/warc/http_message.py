@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
@@ -179,6 +180,17 @@ def decoded(pieces: Iterable[bytes], encoding: str, limit: int) -> bytes:
         if len(found) > limit:
             raise BodyTooLarge("the content has more than {limit:,} bytes", limit=limit)
     return bytes(found)
+
+
+def decoded_start(pieces: Iterable[bytes], encoding: str, limit: int) -> bytes:
+    """Return the content of a payload up to a limit, or up to the place from which it cannot be decoded."""
+    found = bytearray()
+    with suppress(BadBody):
+        for piece in _decoded(pieces, encoding.strip().lower()):
+            found += piece
+            if len(found) >= limit:
+                break
+    return bytes(found[:limit])
 
 
 def _decoded(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:

@@ -6,13 +6,13 @@ index then has other places, and each ``capture.json`` from there on the hash of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from exporter import lossless_json
 from exporter.archive import atomic
-from exporter.archive.captures import INDEX, INFO, PAGES, Capture, CaptureInfo, captures
+from exporter.archive.captures import INDEX, INFO, PAGES, Capture, CaptureInfo, captures, without_addresses
 from exporter.archive.layout import MAX_CAPTURE_BYTES, SUMS, capture_sha256, version_name
 from exporter.archive.rewriting import link_or_copy
 from exporter.errors import ArchiveDamaged
@@ -29,12 +29,15 @@ if TYPE_CHECKING:
 _PIECE_BYTES: Final = 1 << 20
 
 
-def rewrite_captures(layout: Layout, exchanges: Exchanges, target: InnerPath) -> list[dict[str, Any]]:
+def rewrite_captures(
+    layout: Layout, exchanges: Exchanges, addresses: Collection[str], target: InnerPath
+) -> list[dict[str, Any]]:
     """Build all captures without these exchanges in a folder, durably.
 
     Args:
         layout: the archive.
         exchanges: where the records begin, by capture and file.
+        addresses: the addresses about which no ``capture.json`` states anything afterwards.
         target: the folder, on the same disk.
 
     Returns:
@@ -54,12 +57,14 @@ def rewrite_captures(layout: Layout, exchanges: Exchanges, target: InnerPath) ->
         atomic.make_folder(folder)
         parent = changed[-1] if changed else None
         gone = exchanges.get(capture.number, {})
-        if parent is None and not gone:
+        document = lossless_json.loads((capture.folder / INFO).read_bytes(MAX_CAPTURE_BYTES))
+        kept = without_addresses(document, addresses)
+        if parent is None and not gone and kept == document:
             for name in capture.folder.names():
                 link_or_copy(capture.folder / name, folder / name)
         else:
             before = capture_sha256(layout, capture.number)
-            after = _Rewritten(capture, folder).write(gone, None if parent is None else parent["after"])
+            after = _Rewritten(capture, folder).write(kept, gone, None if parent is None else parent["after"])
             changed.append({"capture": capture.number, "before": before, "after": after})
         atomic.sync_folder(folder)
     atomic.sync_folder(target)
@@ -76,8 +81,8 @@ class _Rewritten:
         self._urls: set[str] = set()
         self._sizes: dict[str, tuple[int, str]] = {}
 
-    def write(self, gone: Mapping[str, list[int]], parent_sha256: str | None) -> str:
-        """Write its files; return the hash of its ``capture.json``."""
+    def write(self, document: dict[str, Any], gone: Mapping[str, list[int]], parent_sha256: str | None) -> str:
+        """Write its files with this ``capture.json``, after correcting its hashes; return its own hash."""
         source, rewritten = self._capture.folder, {INFO, SUMS, *gone, *((INDEX, PAGES) if gone else ())}
         for name in source.names():
             if name not in rewritten:
@@ -87,7 +92,6 @@ class _Rewritten:
         if gone:
             self._put(INDEX, self._index(gone))
             self._put(PAGES, self._pages())
-        document = lossless_json.loads((source / INFO).read_bytes(MAX_CAPTURE_BYTES))
         for each in (*document["segments"], *document["files"]):
             if each["name"] in self._sizes:
                 each["bytes"], each["sha256"] = self._sizes[each["name"]]

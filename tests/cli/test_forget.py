@@ -16,6 +16,8 @@ from exporter.archive.archive import Archive
 from exporter.archive.fleet_folder import archive_place
 from exporter.archive.forgotten import read_notes
 from exporter.archive.layout import Layout
+from exporter.archive.lock import ArchiveLock
+from exporter.clock import SystemClock
 from exporter.demo.content import Blog, fields
 from exporter.library.forget import NAMESPACE
 from exporter.model.kinds import Kind
@@ -195,6 +197,50 @@ def test_the_search_and_the_catalogue_of_a_fleet_lose_it(runs: Runs, archive: Pa
     with sqlite3.connect(fleet / "catalogue.sqlite") as database:
         assert database.execute("SELECT count(*) FROM comments").fetchone()[0] > 100
     assert text.encode() not in (fleet / "catalogue.sqlite").read_bytes()
+
+
+def test_rows_that_an_earlier_update_deleted_leave_no_trace_in_the_catalogue(
+    runs: Runs, archive: Path, tmp_path: Path
+) -> None:
+    fleet = tmp_path / "fleet"
+    place = archive_place(fleet, Archive.open(archive).info.blog_id)
+    place.parent.mkdir(parents=True)
+    archive.rename(place)
+    assert runs.run("fleet", "catalogue", "sqlite", fleet).code == 0
+    catalogue = fleet / "catalogue.sqlite"
+    # Some systems build SQLite so that it clears what it deletes; most do not.
+    with sqlite3.connect(catalogue) as database:
+        database.execute("PRAGMA secure_delete = OFF")
+        database.execute("DELETE FROM comments")
+        database.commit()
+        database.execute("INSERT INTO runs (blog_id, run) VALUES ('another', 1)")
+    text = "まめこ"
+    assert text.encode() in catalogue.read_bytes()
+    work = fleet / ".catalogue.sqlite.work"
+    for killed in (work / f"{place.parent.name}.sqlite", work / "new.sqlite", work / "new.sqlite-journal"):
+        killed.write_text(text)
+    (fleet / ".fleet/search").mkdir(parents=True)
+    (fleet / f".fleet/search/.{place.parent.name}.txt.tmp").write_text(text)
+    forget(runs, place, "--author", "まめこ", "--yes")
+    assert places_with([fleet / ".fleet", catalogue, work], text) == []
+    assert text.encode() not in catalogue.read_bytes()
+    with sqlite3.connect(catalogue) as database:
+        assert database.execute("SELECT blog_id FROM runs").fetchall() == [("another",)]
+        assert database.execute("SELECT count(*) FROM blogs").fetchone() == (0,)
+
+
+def test_a_catalogue_that_is_being_updated_is_waited_for(runs: Runs, archive: Path, tmp_path: Path) -> None:
+    fleet = tmp_path / "fleet"
+    place = archive_place(fleet, Archive.open(archive).info.blog_id)
+    place.parent.mkdir(parents=True)
+    archive.rename(place)
+    assert runs.run("fleet", "catalogue", "sqlite", fleet).code == 0
+    with ArchiveLock(fleet / ".catalogue.sqlite.work/lock") as lock:
+        lock.acquire(SystemClock().now())
+        done = forget(runs, place, "--comment", 252, "--yes", code=11)
+    assert "is being written by" in done.err
+    assert not (place / "forgotten.jsonl").exists()
+    forget(runs, place, "--comment", 252, "--yes")
 
 
 @pytest.mark.parametrize(

@@ -394,6 +394,7 @@ def test_after_a_kill_at_any_call_the_next_command_finishes(layout: Layout, tmp_
 def test_a_writer_that_cannot_finish_a_removal_refuses(layout: Layout) -> None:
     plan = forgetting.Forgetting("2026-01-01T00:00:00Z", {Kind.COMMENTS: frozenset({"8"})}, {"comments": 1})
     forgetting.begin(layout, plan)
+    assert [str(each.code) for each in verify(Archive.open(layout.root))] == ["forgetting"]
     with pytest.raises(ArchiveDamaged, match="blog-exporter forget"):
         forgetting.require_finished(layout)
     assert forgetting.pending(layout) == plan
