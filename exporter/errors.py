@@ -334,9 +334,14 @@ class RetryableStatus(TransportError):
 
 
 class RedirectRefused(TransportError):
-    """A redirect to another origin, or too many redirects."""
+    """A redirect to another origin, or too many redirects.
+
+    Attributes:
+        status: the HTTP status of the redirect; ``None`` if unknown.
+    """
 
     retryable = False
+    status: int | None = None
 
 
 class AddressRefused(TransportError):

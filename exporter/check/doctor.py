@@ -33,7 +33,7 @@ from exporter.archive.settings_file import (
 )
 from exporter.check.archive_state import state_finding
 from exporter.check.facts import FAILED, NOT_AUTHORISED, CheckFinding, CheckResult
-from exporter.check.findings import GONE
+from exporter.check.findings import GONE, REDIRECTS
 from exporter.check.installation import KeptPlace, installation_findings, kept_places, upgrade_command
 from exporter.check.missing_archive import missing_archive
 from exporter.check.nightly import nightly_findings
@@ -55,6 +55,7 @@ running, and the last ones report backups that ran."""
 _ASKED: Final = frozenset({"clock", "failed", "no_answer", "not_authorised", "settings"})
 """The findings of a check that concern the service as a whole."""
 _PROXIES: Final = ("https_proxy", "http_proxy", "all_proxy")
+_NEW_BASE_URL: Final = ("--base-url", "NEW_ADDRESS")
 _SIGN_IN_NOTICE: Final = timedelta(days=7)
 
 
@@ -479,6 +480,8 @@ def _silent(
             ),
             FAILED,
         )
+    if result.operations[0].status in REDIRECTS:
+        return replace(finding, name="service_moved", command=suggested("backup", archive.path, *_NEW_BASE_URL))
     advice = finding.advice
     if result.operations[0].status is None:
         # No answer came at all.

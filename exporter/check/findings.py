@@ -28,6 +28,7 @@ from exporter.settings import Settings
 
 _MAX_SKEW_SECONDS: Final = 120
 _NOT_AUTHORISED: Final = frozenset({401, 403})
+REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 GONE: Final = frozenset({404, 410})
 """The statuses of what no longer exists."""
 _BYTES_PER_ENTRY: Final = 20_000
@@ -94,6 +95,8 @@ def _of_operations(result: CheckResult, settings: Settings) -> Iterator[CheckFin
 def _after_failure(each: OperationFacts) -> str:
     if each.status == 200:
         return message("Check the base URL; if it is right, make a report with --report FILE and send it to us.")
+    if each.status in REDIRECTS:
+        return message("If you know that address as the new one of the service, back up from there with --base-url.")
     if each.status in GONE:
         return message("Check the blog ID and the base URL.")
     if each.status is None:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -27,8 +28,13 @@ def missing_archive(root: Path) -> CheckFinding:
     identity = None
     with contextlib.suppress(BlogExporterError):
         identity = next((each.identity for each in noted_archives() if str(each.place) == place_of(root)), None)
+    gone = None if _has_content(place) else _disk_finding(place)
     if identity:
         moved = _with_identity(place, identity)
+        if moved is not None and gone is not None and not any(map(moved.is_relative_to, removable_disks())):
+            # The newest state may be on the missing disk: this one may be a copy that sync made.
+            also = message("A copy of the archive, which may be older, is in {found}.", found=moved)
+            return replace(gone, said=message("{said} {also}", said=gone.said, also=also))
         if moved is not None:
             return _finding(
                 "moved",
@@ -36,7 +42,6 @@ def missing_archive(root: Path) -> CheckFinding:
                 message("Name this folder from now on:"),
                 suggested("doctor", moved),
             )
-    gone = None if _has_content(place) else _disk_finding(place)
     if gone is not None:
         return gone
     if identity is not None:

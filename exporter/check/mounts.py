@@ -43,25 +43,25 @@ class Mount(NamedTuple):
         return self.is_remote and (self.type in _ALWAYS_OWN_LOCKS or bool(_OWN_LOCKS & self.options))
 
 
-def mount_of(path: Path) -> Mount | None:
-    """Return the file system that holds a path, from ``/proc/self/mountinfo`` (proc_pid_mountinfo(5)).
+def mounted() -> list[Mount]:
+    """Return the mounted file systems, the newest last, from ``/proc/self/mountinfo`` (proc_pid_mountinfo(5)).
 
-    ``None`` on systems without this file.
+    Empty on systems without this file.
     """
-    place = Path(os.path.realpath(path))
     try:
         lines = MOUNTS.read_text("utf-8", "surrogateescape").splitlines()
     except OSError:
-        return None
+        return []
+    return [mount for mount in map(_read_mount, lines) if mount is not None]
+
+
+def mount_of(path: Path) -> Mount | None:
+    """Return the file system that holds a path; ``None`` on systems without a list of them."""
+    place = Path(os.path.realpath(path))
     found: Mount | None = None
-    for line in lines:
-        mount = _read_mount(line)
+    for mount in mounted():
         # Of several file systems at one folder, the last one is visible.
-        if (
-            mount is not None
-            and place.is_relative_to(mount.point)
-            and (found is None or len(mount.point.parts) >= len(found.point.parts))
-        ):
+        if place.is_relative_to(mount.point) and (found is None or len(mount.point.parts) >= len(found.point.parts)):
             found = mount
     return found
 

@@ -21,6 +21,7 @@ from exporter.errors import (
     HostGivenUp,
     LongPause,
     NotAuthorised,
+    RedirectRefused,
     RequestTimeout,
     RetryableStatus,
     ServiceError,
@@ -300,6 +301,6 @@ class _Requests:
 
 
 def _status_of(error: ServiceError) -> int | None:
-    if isinstance(error, RetryableStatus | ApiError):
+    if isinstance(error, RetryableStatus | ApiError | RedirectRefused):
         return error.status
     return 401 if isinstance(error, NotAuthorised) else None

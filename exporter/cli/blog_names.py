@@ -8,7 +8,7 @@ import unicodedata
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from exporter.errors import BlogExporterError, NoArchive, UsageError
 from exporter.message import listed, message
@@ -18,7 +18,9 @@ _SCHEME: Final = re.compile(r"(?:h?ttps?:|feed:)?//+", re.IGNORECASE)
 _AROUND: Final = "\"'`<>()[]「」『』《》〈〉【】,;"
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
 _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_CREDENTIALS: Final = re.compile(rf"^((?:{_SCHEME.pattern})?).*@", re.IGNORECASE | re.DOTALL)
 _MAX_HOST_CHARACTERS: Final = 253
+_MAX_FOLDERS: Final = 8
 _PATH_MARKS: Final = "/%!$&'()*+,;=:@~-._"
 
 
@@ -82,8 +84,13 @@ def blog_id_in(text: str) -> str:
 
 
 def has_scheme(text: str) -> bool:
-    """Return whether a text begins as the address of a page does."""
-    return _SCHEME.match(text) is not None
+    """Return whether a pasted text begins as the address of a page does."""
+    return _SCHEME.match(_plain(text)) is not None
+
+
+def without_password(text: str) -> str:
+    """Return a pasted text for a message: three stars replace what may be a user name and a password."""
+    return _CREDENTIALS.sub(r"\1***@", _plain(text)) if "@" in _plain(text) else text
 
 
 def reason_for_address(text: str) -> str:
@@ -91,8 +98,10 @@ def reason_for_address(text: str) -> str:
     try:
         blog_id = blog_id_in(text)
     except ValueError:
-        hidden = re.sub(r"[^/]*@", "***@", text)
-        return message("{text} is not a blog ID such as NAME.blog.example.jp.", text=repr(hidden))
+        shown = without_password(text)
+        if shown != text:
+            return message("Give the address without a user name and password: {text}.", text=repr(shown))
+        return message("{text} is not a blog ID such as NAME.blog.example.jp.", text=repr(text))
     return message("{text} is an address: name the blog by its ID, {blog_id}.", text=repr(text), blog_id=blog_id)
 
 
@@ -108,7 +117,7 @@ def archive_named(words: str, config: Path | None = None) -> Path:
         config: the settings file named on the command line.
 
     Raises:
-        UsageError: several archives hold the blog.
+        UsageError: several archives hold the blog, or the address has a user name or password.
         NoArchive: the address has no known archive, or the words only resemble a known name.
     """
     blogs = ConfigFile().blogs
@@ -124,12 +133,12 @@ def archive_named(words: str, config: Path | None = None) -> Path:
     known: list[Path] = []
     with suppress(BlogExporterError):
         known = known_archives()
-    blog_id = None
-    if has_scheme(words) or not any(mark in words for mark in "/\\"):  # a missing folder in an archive is no address
-        with suppress(ValueError):
-            blog_id = blog_id_in(words)
-    if blog_id is not None:
-        found = _archives_of(blog_id, [Path(blog_id), *(table.archive for table in blogs.values()), *known])
+    tables = blogs.values()
+    ids = _ids_of(words)
+    if ids:
+        found = _archives_of(
+            ids, [*(Path(each.replace("/", "-")) for each in ids), *(table.archive for table in tables), *known]
+        )
         if len(found) > 1:
             raise UsageError(
                 "{words} is in several archives: {folders}. Name the folder.",
@@ -139,30 +148,70 @@ def archive_named(words: str, config: Path | None = None) -> Path:
         if found:
             return found[0]
         if has_scheme(words):
-            raise NoArchive("No archive of {blog_id} is known here. Name its folder.", blog_id=blog_id)
-    nearest = _nearest(words, {**{each.name: str(each) for each in known}, **{name: name for name in blogs}})
+            missing = next((table.archive for table in tables if table.blog_id in ids), None)
+            if missing is not None:
+                return missing
+            raise NoArchive("No archive of {blog_id} is known here. Name its folder.", blog_id=ids[0])
+    nearest = _nearest(words, {**_known_names(known), **{name: name for name in blogs}})
     if nearest is not None:
         raise NoArchive("{words} is not an archive. Did you mean {name}?", words=words, name=nearest)
     return path
 
 
-def _archives_of(blog_id: str, folders: list[Path]) -> list[Path]:
-    """Return the folders whose archive holds the blog, by its first or its present ID, each once."""
+def _ids_of(words: str) -> list[str]:
+    """Return the IDs of the blogs that the words can name, the most exact one first.
+
+    The ID of a blog in a folder of its host has the folder in it. The page of an entry is below that folder.
+
+    Raises:
+        UsageError: an address has a user name or password, or no host.
+    """
+    address = address_in(words)
+    if address is not None:
+        parts = urlsplit(address)
+        folders = [part for part in parts.path.split("/") if part][:_MAX_FOLDERS]
+        hosts = dict.fromkeys((parts.netloc, parts.hostname or ""))
+        return ["/".join((host, *folders[:n])) for n in range(len(folders), -1, -1) for host in hosts]
+    if any(mark in words for mark in "/\\"):  # a missing folder in an archive is no address
+        return [words.rstrip("/")]
+    with suppress(ValueError):
+        return [blog_id_in(words)]
+    return []
+
+
+def _archives_of(ids: list[str], folders: list[Path]) -> list[Path]:
+    """Return the folders with the archives of the first blog that has one, by its first or present ID, each once."""
+    found: dict[str, dict[Path, Path]] = {}
+    for each in folders:
+        for blog_id in _blog_ids_at(each):
+            found.setdefault(blog_id, {}).setdefault(each.resolve(), each)
+    return list(next((found[blog_id].values() for blog_id in ids if blog_id in found), ()))
+
+
+def _blog_ids_at(folder: Path) -> set[str]:
+    """Return the first and the present ID of the blog in a folder; empty without a readable archive."""
     from exporter.archive.layout import Layout
     from exporter.archive.reader import read_info
     from exporter.archive.settings_file import read_archive_settings
 
-    found: dict[Path, Path] = {}
-    for each in folders:
-        with suppress(BlogExporterError, OSError):
-            if blog_id in {read_info(Layout(each)).blog_id, read_archive_settings(each).values.get("renamed_to")}:
-                found.setdefault(each.resolve(), each)
-    return list(found.values())
+    with suppress(BlogExporterError, OSError):
+        return {read_info(Layout(folder)).blog_id, read_archive_settings(folder).values.get("renamed_to", "")} - {""}
+    return set()
+
+
+def _known_names(known: list[Path]) -> dict[str, str]:
+    """Return the names and IDs by which a user may mean a known archive, each with its folder."""
+    return {name: str(each) for each in known for name in (each.name, *_blog_ids_at(each))}
 
 
 def nearest_name(words: str, config: Path | None) -> str | None:
-    """Return the blog in the settings file whose name the user probably meant; ``None`` without a similar one."""
-    return _nearest(words, {name: name for name in read_config(config).blogs})
+    """Return the name in the settings file, or the folder, that the user probably meant; ``None`` without one."""
+    from exporter.archive.settings_file import known_archives
+
+    names: dict[str, str] = {}
+    with suppress(BlogExporterError):
+        names = _known_names(known_archives())
+    return _nearest(words, {**names, **{name: name for name in read_config(config).blogs}})
 
 
 def _nearest(words: str, names: dict[str, str]) -> str | None:

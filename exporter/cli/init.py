@@ -16,7 +16,7 @@ import click
 from exporter.archive import atomic
 from exporter.cli.account import Account, asked_account, asked_files
 from exporter.cli.backup import SAVED, asked_title, back_up
-from exporter.cli.blog_names import address_in, blog_id_in
+from exporter.cli.blog_names import address_in, blog_id_in, without_password
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.language import adopt
 from exporter.cli.options import given_settings, setting_options, with_config
@@ -336,8 +336,8 @@ def _which(ask: Questions, address: str | None) -> str:
         try:
             if address_in(address) is None:
                 blog_id_in(address)
-        except (ValueError, UsageError) as error:
-            shown = repr(_without_password(address))
+        except ValueError as error:
+            shown = repr(without_password(address))
             raise UsageError("{text} is no address of a blog: {expected}.", text=shown, expected=error) from None
         return address
 
@@ -352,15 +352,11 @@ def _which(ask: Questions, address: str | None) -> str:
         try:
             if address_in(answer) is None:
                 blog_id_in(answer)
-        except (ValueError, UsageError) as error:
+        except ValueError as error:
             raise UsageError("Please again: {expected}.", expected=error) from None
         return answer
 
     return ask.value(message("Paste the blog's address, or give the export file"), "", read)
-
-
-def _without_password(address: str) -> str:
-    return re.sub(r"[^/]*@", "***@", address)
 
 
 def _where(ask: Questions, archive: Path | None, blog_id: str) -> Path:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from exporter.cli.blog_names import archive_named, blog_id_in
+from exporter.cli.blog_names import archive_named, blog_id_in, without_password
 from exporter.cli.help import cli_command
 from exporter.cli.options import complete_archives, given_settings, with_config
 from exporter.cli.output import Output
@@ -39,7 +39,7 @@ def command(*, out: Output, words: str, new: str, config: Path | None, **given: 
     try:
         blog_id = blog_id_in(new)
     except ValueError as error:
-        raise UsageError("{new}: {reason}.", new=repr(new), reason=str(error)) from None
+        raise UsageError("{new}: {reason}.", new=repr(without_password(new)), reason=str(error)) from None
     target = find_target(str(archive_named(words, config)), given, config=config, new=False, warn=out.warn)
     if target.notice is not None:
         out.warn(target.notice)

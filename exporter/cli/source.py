@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from exporter.cli.blog_names import address_in, blog_id_in
+from exporter.cli.blog_names import address_in, blog_id_in, has_scheme
 from exporter.cli.target import BlogTarget, find_target
 from exporter.errors import BlogExporterError, UsageError
 from exporter.frozen import frozen
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from exporter.source.export_files import ExportFiles
 
 _NOT_IN_AN_ID: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_EXPORT_FILE: Final = re.compile(r".+\.(?:csv|html?|json|txt|wxr|xml|zip)(?:\.gz)?", re.IGNORECASE | re.DOTALL)
+"""The names of export files. No blog's host ends so, unless it is in the rare domain ``zip``."""
 _MAX_ID_CHARACTERS: Final = 60
 _MAX_TITLE_CHARACTERS: Final = 200
 
@@ -108,7 +111,11 @@ def _of_blog_id(
 
 
 def files_at(words: str) -> ExportFiles | None:
-    """Return the export files that the words name; ``None`` if they name none."""
+    """Return the export files that the words name; ``None`` if they name none.
+
+    Raises:
+        UsageError: the words name a file that is missing or cannot be read.
+    """
     if not words or "\0" in words:
         return None
     path = Path(words)
@@ -119,6 +126,8 @@ def files_at(words: str) -> ExportFiles | None:
         if Archive.exists(path) or not is_path or not any(each.is_file() for each in path.iterdir()):
             return None
     elif not path.is_file():
+        if _EXPORT_FILE.fullmatch(words) and not has_scheme(words) and not os.path.lexists(path):
+            raise UsageError("There is no file {path}. The address of a blog begins with https://.", path=path)
         return None
     from exporter.source.export_files import find_export_files
 

@@ -378,6 +378,9 @@ class Redirecting:
             try:
                 encoded = location.isascii() and location.isprintable() and " " not in location
                 target = self.admit(request.url.join(URL(location, encoded=encoded)))
+            except RedirectRefused as error:
+                error.status = response.status
+                raise
             except ValueError:
                 raise _redirect_refused(sender, message("redirects to something that is not a URL")) from None
             request = replace(request, url=target, origin=origin_of(target))

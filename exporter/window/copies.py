@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.archive.archive import Archive
 from exporter.archive.layout import Layout
 from exporter.archive.reader import is_archive
+from exporter.check.mounts import mounted
 from exporter.cli.output import size_text
 from exporter.copies.memory import KnownCopy, known_copies
 from exporter.copies.store import is_address
@@ -32,9 +33,7 @@ if TYPE_CHECKING:
     from exporter.window.window import Window
 
 _ABOUT: Final = "copy"
-_MOUNTS: Final = Path("/proc/self/mounts")
 _DISKS: Final = ("/media/", "/run/media/", "/mnt/")
-_ESCAPED: Final = re.compile(r"\\([0-7]{3})")
 _BUCKET: Final = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,62}(/[^\s?#]*)?")
 _READER: Final = re.compile(r"age1[02-9ac-hj-np-z]{58}")
 """A recipient of age: Bech32 of 32 bytes (age-encryption.org/v1)."""
@@ -149,8 +148,4 @@ def _points() -> Iterator[Path]:
         return
     with suppress(OSError):
         yield from sorted(each for each in Path("/Volumes").iterdir() if each.is_dir() and not each.is_symlink())
-    with suppress(OSError):
-        for mount in _MOUNTS.read_text("utf-8", "surrogateescape").splitlines():
-            place = _ESCAPED.sub(lambda found: chr(int(found[1], 8)), mount.split(" ")[1])
-            if place.startswith(_DISKS):
-                yield Path(place)
+    yield from (mount.point for mount in mounted() if str(mount.point).startswith(_DISKS))

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from exporter.archive import atomic
 from exporter.archive.layout import Layout
 from exporter.archive.reader import is_archive, read_info
-from exporter.cli.blog_names import address_in, blog_id_in
+from exporter.cli.blog_names import address_in, blog_id_in, without_password
 from exporter.cli.output import size_text, time_text
 from exporter.errors import BlogExporterError, UsageError
 from exporter.login.facts import is_signed_in
@@ -68,9 +68,11 @@ def _source(window: Window, asked: Asked) -> str:
     with suppress(UsageError):
         address = address_in(text) or (f"https://{blog_id}/" if blog_id else "")
     if not address:
-        hidden = re.sub(r"[^/]*@", "***@", text)  # a password may be before the mark
         raise UsageError(
-            message("This is neither the address of a blog nor a file on this computer: {text}", text=repr(hidden))
+            message(
+                "This is neither the address of a blog nor a file on this computer: {text}",
+                text=repr(without_password(text)),
+            )
         )
     return blog_id if blog_id and _has_service(_settings(window, blog_id)) else address
 

@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from exporter.archive.settings_file import note_archive
 from exporter.check import mounts
 from exporter.check.doctor import WORST_FIRST, Diagnosis, diagnose
 from exporter.clock import timestamp
@@ -131,14 +132,18 @@ def test_a_disk_that_is_not_mounted(
     monkeypatch.setattr(mounts, "FSTAB", table)
     with disk(tmp_path / "my disk") as place:
         root = backed_up(program, service, place / "blog")
+        shutil.copytree(root, tmp_path / "copy")
         assert names(diagnose(root)) == {}
         mount = mounts.mount_of(root)
         assert mount is not None
         assert (mount.point, mount.type, mount.is_remote) == (place, "tmpfs", False)
+    note_archive(tmp_path / "copy")
     shown = program("doctor", root)
     assert shown.code == 10
     assert f"The disk for {root} is not mounted at {place}." in " ".join(shown.out.split())
     assert f"\n    sudo mount '{place}'\n" in shown.out
+    assert f"A copy of the archive, which may be older, is in {tmp_path / 'copy'}." in " ".join(shown.out.split())
+    shutil.rmtree(tmp_path / "copy")
     monkeypatch.setattr(mounts, "FSTAB", tmp_path / "none")
     assert "though an earlier backup wrote it there" in program("doctor", root).out
 
@@ -402,6 +407,21 @@ def test_a_service_that_is_unreachable_gone_or_closed(
     assert names(diagnose(root)) == {"service_closed": 20}
     monkeypatch.delenv("BLOG_EXPORTER_BASE_URL")
     assert names(diagnose(root)) == {"closing_date_passed": 0}
+
+
+def test_a_service_that_moved_to_another_address(
+    service: DemoService, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def moved(_: web.Request) -> web.Response:
+        return web.Response(status=301, headers={"Location": "https://moved.example.jp/"})
+
+    service.before = moved
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.invalid:3128")
+    found = diagnose(root)
+    assert names(found) == {"service_moved": 20}
+    assert "redirects to another origin, https://moved.example.jp" in found.findings[0].said
+    assert "proxy" not in found.findings[0].said + found.findings[0].advice
+    assert command_of(found, "service_moved") == ["backup", str(root), "--base-url", "NEW_ADDRESS"]
 
 
 def test_a_damaged_archive(program: Program, root: Path) -> None:

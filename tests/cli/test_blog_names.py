@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from exporter.archive.settings_file import note_archive
-from exporter.cli.blog_names import archive_named
+from exporter.cli.blog_names import archive_named, without_password
 from exporter.errors import NoArchive, UsageError
 from tests.cli.conftest import Program
 
@@ -109,6 +109,58 @@ def test_a_known_archive_that_is_missing_or_damaged_is_no_obstacle(named: Path, 
     (tmp_path / "damaged" / "archive.json").write_text("{")
     note_archive(tmp_path / "damaged")
     assert archive_named(blog_id) == named
+
+
+@pytest.mark.parametrize("verb", ["backup", "check", "init", "capture", "status", "doctor", "login", "rename"])
+@pytest.mark.parametrize("address", ["http://me:hush@h.example.jp/", "ｈttps://me：hush＠h.example.jp/@x"])
+def test_a_password_in_an_address_is_refused_and_hidden(program: Program, named: Path, verb: str, address: str) -> None:
+    assert named.is_dir()
+    done = program(verb, "sakura", address) if verb == "rename" else program(verb, address)
+    assert (done.code, "without a" in done.err) == (2, True), done.err
+    assert "hush" not in done.out + done.err
+
+
+def test_all_that_may_be_a_password_is_hidden() -> None:
+    assert without_password("https://me:hu/sh@h.example.jp/") == "https://***@h.example.jp/"
+    assert without_password("me：hush＠h.example.jp") == "***@h.example.jp"
+    assert without_password("https://h.example.jp/") == "https://h.example.jp/"
+
+
+def test_a_blog_in_a_folder_of_its_host_is_found_by_its_address(named: Path, tmp_path: Path) -> None:
+    for number, blog_id in enumerate(("host.example.jp/sea", "host.example.jp:8080/sky", "host.example.jp")):
+        place = tmp_path / f"known-{number}"
+        place.mkdir()
+        info = {**json.loads((named / "archive.json").read_bytes()), "blog_id": blog_id}
+        (place / "archive.json").write_text(json.dumps(info))
+        note_archive(place)
+    for words, number in [
+        ("https://host.example.jp/sea", 0),
+        ("https://host.example.jp/sea/entry-1.html?x#y", 0),
+        ("host.example.jp/sea", 0),
+        ("http://host.example.jp:8080/sky/", 1),
+        ("https://host.example.jp/seaside/", 2),
+        ("「ｈｔｔｐｓ：//host.example.jp/」", 2),
+    ]:
+        assert archive_named(words) == tmp_path / f"known-{number}", words
+    with pytest.raises(NoArchive):
+        archive_named("https://other.example.jp/sea/")
+
+
+def test_a_blog_of_the_settings_file_whose_archive_is_missing_keeps_its_place(named: Path, blog_id: str) -> None:
+    named.rename(named.with_name("elsewhere"))
+    assert archive_named(f"https://{blog_id}/") == named
+
+
+@pytest.mark.parametrize("verb", ["backup", "check", "status"])
+def test_a_typo_in_the_name_of_a_known_folder_gets_a_suggestion(
+    program: Program, named: Path, tmp_path: Path, verb: str
+) -> None:
+    (tmp_path / "config" / "blog-exporter" / "blog-exporter.toml").unlink()
+    place = named.rename(tmp_path / "tsubaki")
+    note_archive(place)
+    done = program(verb, "tsubame")
+    assert (done.code in {2, 10}, done.out) == (True, ""), done.err
+    assert f"Did you mean {place}?" in done.err
 
 
 @pytest.mark.parametrize("words", ["", "\0", "a" * 5000, "../..", "～", "x/y.z", "C:\\blog", "..", "-"])

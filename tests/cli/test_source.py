@@ -116,6 +116,16 @@ async def test_another_file_is_refused_in_one_line(
     assert not (tmp_path / name.partition(".")[0]).exists()
 
 
+@pytest.mark.parametrize("verb", ["backup", "check", "init", "capture"])
+@pytest.mark.parametrize(
+    "name", ["nosuch.txt", "nosuch.XML", "no/such.zip", "/no/such.csv", "ブログ.txt.gz", "C:\\x.wxr"]
+)
+async def test_a_missing_file_is_named_as_a_file(command: Command, tmp_path: Path, verb: str, name: str) -> None:
+    done = await command(verb, name)
+    assert done.code == 2
+    assert f"There is no file {name}." in done.err
+
+
 async def test_an_address_is_explored_and_remembered(command: Command, tmp_path: Path) -> None:
     blog = PublicBlog("livedoor", posts(8), dead_every=0)
     async with serving(blog) as origin:
