@@ -1,4 +1,4 @@
-"""Remove what a fleet's search index and catalogue hold of one blog. Their next update reads the blog again."""
+"""Remove one blog from a fleet's search index and catalogue. Their next update reads the blog again."""
 
 from __future__ import annotations
 
