@@ -116,7 +116,7 @@ def hosts(text: str) -> frozenset[str]:
 
 
 def user_agent(text: str) -> str:
-    """Read the value of a ``User-Agent`` header (RFC 9110, section 10.1.5): printable ASCII."""
+    """Read a value for the ``User-Agent`` header, in printable ASCII (RFC 9110, section 10.1.5)."""
     found = one_line(text)
     if not found or not found.isascii():
         raise ValueError(message("a text in ASCII such as my-archive/1.0 (+mailto:me@example.jp) is expected"))
@@ -159,7 +159,7 @@ def some_text(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Read a text of one line, which may be blank; it goes into files that are read line by line."""
+    """Read a single line, which may be blank. It goes into files that are read line by line."""
     line = text.strip()
     if len(line) > _MAX_LINE_CHARACTERS or len(line.splitlines()) > 1 or printable(line) != line:
         raise ValueError(message("one line of at most {n} characters is expected", n=_MAX_LINE_CHARACTERS))

@@ -64,8 +64,8 @@ _KEPT_HERE: Final = (
 _NOT_SETTINGS: Final = {"TOKEN", "TOKEN_SECRET", "NEW_HOME_TOKEN", "CLIENT_SECRET", "CONFIG"} | {
     "EVENT", "EXIT_CODE", "BLOG", "ARCHIVE", "MESSAGE", "PROGRESS",
 }  # fmt: skip
-"""Variables that are not settings: the secrets, the settings file's name, the variables for an ``on_failure`` command,
-which may call this program, and the way in which progress is told."""
+"""Variables that are not settings: the secrets, the settings file's name, the form of progress messages, and the
+variables of an ``on_failure`` command. Such a command may call this program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -466,7 +466,7 @@ def profile_named(name: str, profiles: Mapping[str, Profile]) -> Profile:
     """Return the profile with this name.
 
     Raises:
-        UsageError: there is none; names the most similar one.
+        UsageError: no profile has this name; the message suggests the most similar one.
     """
     if name not in profiles:
         raise UsageError("There is no profile {name}.", name=with_guess(repr(name), name, profiles))

@@ -1,6 +1,7 @@
 """Questions about the account at a blog's service: whether to sign in, the client ID, or the token.
 
-What the service can judge is tried at its question. The blog's pages and export files need no account.
+If the service can judge an answer, the program tries the answer at once. The blog's pages and export files need no
+account.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def asked_account(questions: Questions, words: str, blog_id: str, settings: Sett
 
     Args:
         questions: asks and explains.
-        words: the address or the ID of the blog, as the user typed it.
+        words: the blog's address or ID, as the user typed it.
         blog_id: the blog.
         settings: its settings, with the service.
         archive: its archive, which need not exist.
@@ -126,10 +127,10 @@ def _with_name(questions: Questions, words: str, blog_id: str, settings: Setting
 
 
 def _pages(questions: Questions, words: str, blog_id: str) -> Account | None:
-    """Find the way to read the blog's pages; explain if there is none.
+    """Find a way to read the blog's pages; explain if the pages cannot be read.
 
     Raises:
-        UsageError: there is none, and nothing may be asked.
+        UsageError: the pages cannot be read, and nothing may be asked.
     """
     try:
         ways = explored(address_in(words) or f"https://{blog_id}/")

@@ -51,7 +51,7 @@ _RUN_OPTIONS: Final = ("retry_lost", "accept_doubtful", "accept_removals", "new"
 SAVED: Final = frozenset({0, Incomplete.exit_code, ArchiveDamaged.exit_code, NoSpace.exit_code})
 """The exit codes of backups that ended with a saved state; with the last one only the exchanges had no room."""
 ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
-"""Exit codes, the worst first: problems of this machine, of an archive, of a setting, of a service."""
+"""Exit codes, the worst first. Problems of this machine precede those of archives, settings and services."""
 
 
 @cli_command(
@@ -137,7 +137,7 @@ def backup_command(
 
 
 def _advise(source: NamedSource, out: Output, *, remembers: bool) -> None:
-    """Keep the options of a backup in its archive, and say how to make the next one."""
+    """Store a backup's options in its archive, and show the command for the next backup."""
     target = source.target
     flags = {name: source.options.get(name) for name in FLAG_SETTINGS}
     others = {name: value for name, value in source.options.items() if name not in FLAG_SETTINGS}
@@ -240,7 +240,7 @@ def _with_title(source: NamedSource, out: Output) -> NamedSource:
 
 
 def asked_title(ask: Questions, blog_id: str, found: str) -> str:
-    """Ask what a blog is called, with the title that was found or its address as the default; empty for its address."""
+    """Ask for a blog's title; the default is the title found or the address. Return an empty text for the address."""
     answer = ask.text(message("What is the blog called? Its site and its books show this"), found or blog_id).strip()
     return "" if answer == blog_id else answer
 
@@ -302,7 +302,7 @@ def back_up(
 def _declared(
     root: Path, blog_id: str, settings: Settings, out: Output, files: ExportFiles | None
 ) -> tuple[Settings, Declared | None]:
-    """Return the settings, and what the owner declared about flags, for ``--warc``.
+    """Return the settings and the owner's declaration about flags, for ``--warc``.
 
     Raises:
         UsageError: the option asks for exchanges that do not exist, or nothing says which of them are public.
@@ -435,7 +435,7 @@ def _page_lines(pages: CaptureOutcome | BlogExporterError | None) -> Iterator[st
 
 
 def _join_pages(outcome: Outcome, pages: CaptureOutcome | BlogExporterError) -> None:
-    """Make the result of the capture a part of that of the whole command, also for notifications."""
+    """Add the capture's result to the command's, also for notifications."""
     from exporter.archive.manifest import RecordProblem
 
     if isinstance(pages, BlogExporterError):

@@ -123,7 +123,7 @@ def _check_ways(ways: Ways, out: Output) -> int:
 
 
 def _check_files(files: ExportFiles, out: Output) -> int:
-    """Read export files to their end, and show what they hold."""
+    """Read export files to their end, and show the result."""
     from tempfile import TemporaryDirectory
 
     from exporter.service.discovery import WayIn

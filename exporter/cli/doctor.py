@@ -1,4 +1,4 @@
-"""``doctor``: find the problems of an archive and of the machine around it, and the repair of each."""
+"""``doctor``: find problems in an archive and on its machine, and show the repair for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages and progress of a command as JSON lines on standard error, for programs that show them.
+"""Write a command's messages and progress as JSON lines on standard error, for programs that show them.
 
 The variable ``BLOG_EXPORTER_PROGRESS=json`` asks for it. docs/json.md lists the events.
 """

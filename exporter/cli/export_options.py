@@ -91,7 +91,7 @@ _CHOICE: Final[dict[str, dict[str, Any]]] = {
         "help": message("Address pattern of the old entries, with fields in braces."),
     },
 }  # fmt: skip
-"""Options that choose a part of the blog, shared by all new homes."""
+"""Options that select records from the blog, shared by all new homes."""
 
 _EXPORT: Final[dict[str, dict[str, Any]]] = {
     "--body": {
@@ -140,7 +140,7 @@ _WACZ: Final[dict[str, dict[str, Any]]] = {
 
 
 def choice_options(command: Command) -> Command:
-    """Add the options that choose a part of the blog, shared by all new homes."""
+    """Add the options that select records from the blog, shared by all new homes."""
     return setting_options(*FLAG_SETTINGS)(_all(_CHOICE, command))
 
 
@@ -268,7 +268,7 @@ def unused_options(form: str, given: Mapping[str, Any]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The exported part of a blog, and its form.
+    """The exported part and its form.
 
     Attributes:
         options: for the export.

@@ -71,8 +71,7 @@ MODULES: Final = {
     "log": "versions", "diff": "versions", "inspect": "show", "prune": "upkeep", "rebuild": "upkeep",
     "logout": "login", "whoami": "login", "app": "exporter.window.command",
 }  # fmt: skip
-"""The modules of commands that share one, and of the window, which is above this room; other modules have the name of
-their command."""
+"""Modules whose names differ from their command's: shared modules, and the window's, which is above this room."""
 
 GROUPS: Final = {
     message("Begin"): ("app", "init", "demo", "profiles", "login", "logout", "whoami", "check"),

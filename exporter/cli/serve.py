@@ -142,7 +142,7 @@ async def _run(server: Server, out: Output, signals: Signals, *, opens: bool) ->
 def shown_in_browser(address: str) -> Iterator[None]:
     """Open an address in a browser, through a file that only this user can read.
 
-    Other users of the machine can read the arguments of the browser, so they must not contain the secret address.
+    Other users here can read the browser's arguments, so they must not contain the secret address.
     """
     import html
     import tempfile

@@ -33,7 +33,7 @@ def shell_words() -> str:
 
 
 def _is_on_path(script: Path) -> bool:
-    """Return whether the shell finds this installation: the found file is beside the interpreter or the script."""
+    """Return whether the file that the shell finds is next to the interpreter or the script."""
     from shutil import which
 
     found = which(PROGRAM)

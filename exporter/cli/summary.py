@@ -1,4 +1,4 @@
-"""The texts at the end of a backup: counts, problems, completeness, and the countdown of a closing service."""
+"""The texts that end a backup: counts, problems, completeness, and the countdown of a closing service."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _warc_lines(warc: Mapping[str, Any]) -> Iterator[str]:
 
 
 def dry_run_lines(outcome: Outcome, took: timedelta) -> Iterator[str]:
-    """Yield the lines of a dry run: the facts in the lists, and their limits."""
+    """Yield a dry run's lines: the facts in the lists, and their limits."""
     yield message("A dry run: only the lists were read, nothing was written. They show:")
     yield from _count_lines(outcome, _LISTS)
     yield message(
@@ -145,7 +145,7 @@ def completeness_lines(
     """Yield whether everything is saved, in numbers, and the problems.
 
     Args:
-        place: the archive's folder, or the address of a copy, for commands.
+        place: the archive's folder or a copy's address, for commands.
         completeness: the object of that name in a manifest, also one of an earlier program without some numbers.
         problems: the problems in the manifest.
     """
@@ -306,7 +306,7 @@ def _missing(completeness: Mapping[str, Any]) -> list[str]:
 
 
 def saved_and_all(completeness: Mapping[str, Any], kind: str, *reasons: str) -> tuple[int, int]:
-    """Return the number of saved records of a kind, and the same with those left out for these reasons."""
+    """Return two numbers for a kind: the saved records, and these with the records left out for the given reasons."""
     saved = _number(_part(completeness, kind).get("saved"))
     return saved, saved + sum(_left_out(completeness, kind, reason) for reason in reasons)
 

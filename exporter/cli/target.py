@@ -109,8 +109,8 @@ def find_target(
     """Find the blog that the user named.
 
     Args:
-        words: the name of a table ``[blogs.NAME]``, the folder of an archive, or a blog ID.
-        options: the options of the command line, or ``None`` values; only settings are used.
+        words: a blog's name in the settings (``[blogs.NAME]``), an archive's folder, or a blog ID.
+        options: the command line's options; ``None`` means not given. Only settings are used.
         archive: the archive's folder, if it was named in addition to a blog ID.
         config: the settings file named on the command line.
         command: the command to suggest if the archive proposes settings that no run of this user's wrote.

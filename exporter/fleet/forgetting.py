@@ -1,7 +1,7 @@
-"""Remove what a fleet's search index and catalogue hold of one blog. Their next update reads the blog again.
+"""Remove one blog from a fleet's search index and catalogue. Their next update reads the blog again.
 
-A deleted row may stay in an SQLite file as free space, also one that an earlier update deleted. So the catalogue is
-written anew. Files of an update that was killed go as well: the next update makes them again.
+A deleted row may stay in an SQLite file as free space, even one that an earlier update deleted. So the catalogue is
+written anew. Files of an update that was killed are removed as well: the next update makes them again.
 """
 
 from __future__ import annotations

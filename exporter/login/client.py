@@ -1,7 +1,7 @@
 """The client at a service: the ID and secret by which the service knows the program that asks for a sign-in.
 
-The service issues both to the person who registers a program there (RFC 6749, section 2). This program has none of its
-own, because every user would share its secret.
+The service issues both to the person who registers a program there (RFC 6749, section 2). This program does
+not come with a client ID, because all its users would share the secret.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def known_client(settings: Settings, store: SignInStore) -> RegisteredClient | N
 
 
 def client_explained(settings: Settings) -> list[str]:
-    """Return sentences about client IDs: what they are, and where one for this service comes from, as far as known."""
+    """Return sentences that explain client IDs, and how to get one for this service if that is known."""
     profile = _profile_at(settings.base_url)
     known = None if profile is None else profile.facts.get(DEVELOPER_PAGE)
     about = message(

@@ -1,7 +1,7 @@
-"""What each blog service declares about itself: its module, settings, defaults and profiles. Pure.
+"""The declarations of all blog services: module, settings, defaults and profiles. Pure.
 
-Every command needs the names of all settings, but at most one service. So the declarations are apart from the modules
-of the services, which are imported only when a blog of the service is read.
+Every command needs the names of all settings, but at most one service. So the declarations are apart from the services'
+modules. A module is imported only when a blog of its service is read.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class FlagSettings(NamedTuple):
 
 
 class Declaration(NamedTuple):
-    """What a service declares about itself.
+    """A service's declaration about itself.
 
     Attributes:
         name: the service's name in ``archive.json``.
