@@ -52,7 +52,7 @@ class KnownArchive:
         path: its folder, absolute and without links.
         name: the blog's title, or else its ID or the folder's name.
         blog_id: the blog; empty if the archive cannot be read.
-        health: how it is.
+        health: its state.
     """
 
     key: str
@@ -86,7 +86,7 @@ def find(window: Window, key: str) -> Path:
 
 
 def described(path: Path) -> KnownArchive:
-    """Return what is known of the archive in a folder, which may be missing or damaged."""
+    """Describe the archive in a folder. It may be missing or damaged."""
     blog_id = ""
     with suppress(BlogExporterError, OSError):
         blog_id = Archive.open(path).info.blog_id

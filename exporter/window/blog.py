@@ -127,9 +127,9 @@ def check_files(window: Window, asked: Asked, path: Path) -> Answer:
 
 
 def read(window: Window, asked: Asked, path: Path) -> Answer:
-    """Start the server of the archive, and lead to it.
+    """Start the archive's server, and show a page that leads to it.
 
-    A form cannot lead to another origin itself, since the window's policy forbids that. A page can.
+    The form itself cannot lead there: the window's policy forbids forms that lead to another origin.
     """
     if asked.method == "POST":
         window.readers.open(path)
@@ -161,4 +161,4 @@ _DEEDS: Final = {
     "notifications": (message("Notices"), message("Who is told if a backup fails")),
     "doctor": (message("Something is wrong"), message("Find out what, and what to do")),
 }
-"""The pages that an archive's page leads to, if they exist: their names, and what they do."""
+"""Links on an archive's page: the name and description of each target, by the end of its path."""

@@ -92,7 +92,7 @@ def _has_service(settings: Settings) -> bool:
 
 
 def found(window: Window, asked: Asked) -> Answer:
-    """Return the result of a check, and the form that begins the first backup: ``found/JOB``."""
+    """Show a check's result, and the form that begins the first backup: ``found/JOB``."""
     job = job_in(window, asked, LOOK)
     if job is None:
         return window.failed(message("There is no such page."), 404)

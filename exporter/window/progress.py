@@ -36,7 +36,7 @@ _HEADINGS: Final = {
 
 
 def job(window: Window, asked: Asked) -> Answer:
-    """Return the page of a job, or pause or repeat it: ``job/ID``, ``job/ID/pause``, ``job/ID/again``."""
+    """Show, pause or repeat a job: ``job/ID``, ``job/ID/pause``, ``job/ID/again``."""
     found = window.jobs.get(asked.parts[1]) if len(asked.parts) > 1 else None
     if found is None:
         return window.failed(message("There is no such page."), 404)

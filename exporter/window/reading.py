@@ -50,7 +50,7 @@ class Readers:
         return bool(self._open)
 
     def open(self, archive: Path) -> str:
-        """Start the server of an archive, unless it runs; return the address of the first page.
+        """Start an archive's server, unless it runs; return the address of the first page.
 
         Raises:
             BlogExporterError: the archive cannot be read.

@@ -22,7 +22,7 @@ SIGN_IN: Final = "sign-in"
 
 
 def sign_in(window: Window, asked: Asked) -> Answer:
-    """Answer ``sign-in/JOB``: start with the job of a check; then show how it goes, and take what is pasted."""
+    """Answer ``sign-in/JOB``: start a sign-in from a check's job, show its progress, and pass on a pasted answer."""
     deed = asked.parts[2] if len(asked.parts) > 2 else ""
     looked = job_in(window, asked, LOOK)
     if asked.method == "POST" and looked is not None:

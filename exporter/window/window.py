@@ -21,7 +21,7 @@ from exporter.window.uploads import remove_old
 
 
 def window_folder() -> Path:
-    """Return the folder of the window's jobs and uploads, which only this user can enter.
+    """Return the folder for the window's jobs and uploads. Only this user can enter it.
 
     Raises:
         UsageError: it cannot be made, or another user could have put something there.
@@ -43,7 +43,7 @@ Page = Callable[["Window", Asked], Answer]
 
 @dataclass
 class Window:
-    """What the window knows.
+    """The window's state.
 
     Attributes:
         folder: for its jobs and uploads; only this user can read it.

@@ -25,7 +25,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(params=[375, 1280], ids=["phone", "desk"])
 def visitor(request: pytest.FixtureRequest, browser: Browser, tmp_path: Path) -> Iterator[Visitor]:
-    """Yield a person in front of a new window, in Japanese."""
+    """Yield a person with a new window in Japanese."""
     with cron_daemon(), opened(tmp_path) as window:
         context = browser.new_context(viewport={"width": request.param, "height": 900}, locale="ja-JP")
         yield Visitor(context.new_page(), window)
