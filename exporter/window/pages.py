@@ -33,10 +33,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """A redirect to a path below the secret, or, if ``elsewhere`` is true, to a whole address."""
+    """A redirect to a path below the secret."""
 
     to: str
-    elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,10 +66,10 @@ class Window:
         self._remove_old_uploads()
 
     def answer(self, asked: Asked) -> Answer:
-        """Return the page for a request, or what its form did; it may read and write files, so it runs in a thread.
+        """Answer a request with a page or a redirect. This reads and writes files, so it must run in a thread.
 
         Raises:
-            BlogExporterError: it cannot be done; the page shows the sentence.
+            BlogExporterError: the request failed; the server shows the sentence on a page.
         """
         page = self.routes.get(asked.parts[0] if asked.parts else "")
         if page is None:
@@ -85,7 +85,7 @@ class Window:
         return self.page("failed.html", status=status, text=translated(text, self.language))
 
     def close(self) -> None:
-        """End what only the window uses; jobs go on."""
+        """End the servers for reading, and remove old uploads. Jobs continue."""
         self.readers.close()
         self._remove_old_uploads()
 
