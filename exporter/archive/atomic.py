@@ -301,6 +301,17 @@ def write_file(path: Path, data: bytes) -> None:
     write_lines(path, (data,))
 
 
+def write_secret(path: Path, text: str) -> None:
+    """Write a token or password to a file that only its owner can read, and make its folder if needed.
+
+    Raises:
+        BlogExporterError: the file cannot be written.
+    """
+    with translated(path):
+        make_folder(path.parent)
+        write_file(path, f"{text}\n".encode())
+
+
 def write_lines(path: Path, lines: Iterable[bytes]) -> None:
     """Write a file atomically line by line, so that memory never holds all of it."""
     temporary = inner(path).with_name(f".{path.name}.tmp")

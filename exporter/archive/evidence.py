@@ -45,9 +45,14 @@ _MANIFEST_ROW: Final = re.compile(r"versions/([0-9]{6,10})/manifest\.json")
 _BEFORE_ROW: Final = re.compile(rf"\.\./([0-9]{{6,10}})/({'|'.join(map(re.escape, PARTS))})")
 
 
+def seal_place(number: int) -> str:
+    """Return the path to a seal's folder, such as ``evidence/000001``."""
+    return f"{FOLDER}/{version_name(number)}"
+
+
 def part_name(number: int, part: str) -> str:
-    """Return the name for one of a seal's files, such as ``evidence/000001/SHA256SUMS``."""
-    return f"{FOLDER}/{version_name(number)}/{part}"
+    """Return the path to a file in a seal, such as ``evidence/000001/SHA256SUMS``."""
+    return f"{seal_place(number)}/{part}"
 
 
 def place_in_evidence(name: str) -> tuple[int | None, str]:
@@ -175,7 +180,7 @@ def read_seal(layout: Layout, number: int) -> Seal:
     folder = layout.evidence / version_name(number)
     names = folder.names()
     parts = {name: (folder / name).read_bytes(MAX_PART_BYTES) for name in PARTS if name in names or name == SUMS}
-    return Seal(number, parts, part_name(number, "").rstrip("/"))
+    return Seal(number, parts, seal_place(number))
 
 
 def statement_now(layout: Layout, version: int, manifest: bytes, before: Seal | None, *, rewritten: bool) -> Statement:

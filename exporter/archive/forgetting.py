@@ -1,4 +1,4 @@
-"""Removing single records from an archive for good: from every version, the runs' log, ``assets/`` and ``.work/``.
+"""Remove single records from an archive for good: from every version, the runs' log, ``assets/`` and ``.work/``.
 
 The plan is written to ``.work/forgetting.json`` before anything changes, and removed when everything is done. So after
 a kill the next writer finishes the work, from any point:
@@ -6,8 +6,10 @@ a kill the next writer finishes the work, from any point:
 1. The new sets of versions and captures are built, and the note about them is added to the plan. Until then, nothing
    outside ``.work/`` has changed.
 2. ``forgotten.jsonl`` gets the note.
-3. ``versions/`` and ``captures/`` are exchanged with the new sets, whose hashes differ from the first changed one on.
-4. ``runs.jsonl`` follows, the files that only removed records named, and all in ``.work/`` that can be made again.
+3. The new sets replace ``versions/`` and ``captures/``. From the first changed version or capture on, all hashes
+   differ.
+4. ``runs.jsonl`` is rewritten. The files in ``assets/`` that only removed records named are deleted, and so is
+   everything in ``.work/`` that can be made again.
 5. A line in ``runs.jsonl`` names the newest manifest and the note, and seals both.
 
 The caller then makes ``latest/`` anew and calls :func:`finish`.
@@ -64,25 +66,25 @@ _KEPT_IN_WORK: Final = frozenset(
         "damaged.json", "forgetting.json", "latest.json",
     }
 )  # fmt: skip
-"""What cannot be made again, and holds no text of a record."""
+"""Files of ``.work/`` that stay: they cannot be made again, and hold no text of a record."""
 
 
 @frozen
 class Forgetting:
-    """A removal that was asked for.
+    """A requested removal.
 
     Attributes:
-        at: when.
-        records: the ids of the records to remove, by kind.
-        counted: how many records of which kind the note states.
-        also: further ids of the same records, by kind: those that the services of joined records gave them.
+        at: the time of the request.
+        records: the removed ids by kind.
+        counted: the number of records by kind, for the note.
+        also: further ids of these records by kind; a joined record has one at each of its services.
         assets: the hashes of the files that the removed records of assets name.
         runs: the lines of ``runs.jsonl`` that change, by number from 1.
         exchanges: the recorded exchanges that go.
         addresses: what captures state about these addresses goes as well.
-        shown: what the pages of entries state: ``{"entry", "comments"}``.
-        note: the note, when the new versions and captures were built.
-        run: the line for ``runs.jsonl``, likewise.
+        shown: ``{"entry", "comments"}`` for each entry whose page states the number of removed comments.
+        note: the note; ``None`` until the new versions and captures are built.
+        run: the line for ``runs.jsonl``; ``None`` as long as the note.
     """
 
     at: str
@@ -145,7 +147,7 @@ class Forgetting:
 
 
 def pending(layout: Layout) -> Forgetting | None:
-    """Return the removal that was begun and not finished, if there is one.
+    """Return the unfinished removal, if there is one.
 
     Raises:
         ArchiveDamaged: its plan cannot be read.
@@ -164,7 +166,7 @@ def pending(layout: Layout) -> Forgetting | None:
 
 
 def require_finished(layout: Layout) -> None:
-    """Refuse an archive in which a removal was begun and not finished.
+    """Refuse an archive with an unfinished removal.
 
     Raises:
         ArchiveDamaged: there is one.
@@ -178,7 +180,7 @@ def require_finished(layout: Layout) -> None:
 
 
 def removable(layout: Layout) -> list[str]:
-    """Return the names in ``.work/`` of what can be made again, or holds what an unfinished run has read."""
+    """Return the names in ``.work/`` to remove: all that can be made again, and the readings of an unfinished run."""
     return [] if layout.work.kind() is None else [name for name in layout.work.names() if name not in _KEPT_IN_WORK]
 
 
@@ -192,7 +194,7 @@ def begin(layout: Layout, plan: Forgetting) -> None:
 def execute(
     reader: ArchiveReader, plan: Forgetting, rewrite_captures: RewriteCaptures, sign: Sign | None = None
 ) -> ForgettingNote:
-    """Do everything that a plan asks for, but ``latest/``; return the note. The caller holds the lock.
+    """Carry out a plan, except for ``latest/``, and return the note. The caller holds the lock.
 
     It may be called again after a kill at any point.
 
@@ -236,7 +238,7 @@ def execute(
 
 
 def finish(layout: Layout) -> None:
-    """Remove the plan, when ``latest/`` is made anew too."""
+    """Remove the plan. The caller has made ``latest/`` again before."""
     with atomic.translated(layout.forgetting):
         layout.forgetting.remove()
         atomic.sync_folder(layout.work)
@@ -247,7 +249,7 @@ def _is_done(changes: list[dict[str, Any]], present: Callable[[dict[str, Any]], 
 
 
 def _renamed(layout: Layout, note: ForgettingNote) -> list[str]:
-    """Return the names in the seal of the files that change."""
+    """Return the names of the sealed files that change."""
     names = [layout.runs.name, CAPTURE_RUNS]
     names += [manifest_name(each["version"]) for each in note.versions[-1:]]
     return names + [capture_name(each["capture"]) for each in note.captures[-1:]]
@@ -262,7 +264,7 @@ class _Captures:
         self._rewrite = rewrite
         self._new, self._old = layout.work / "new-captures", layout.work / "old-captures"
         if layout.captures.kind() is None and self._old.kind() is not None:
-            # Two folders could not exchange their names in one step, and a kill came between two.
+            # This system cannot exchange two folders in one step, and a kill came between the two renames.
             self._old.rename(layout.captures)
         self.discard()
 
@@ -271,14 +273,14 @@ class _Captures:
         atomic.remove_folder(self._new)
 
     def build(self) -> list[dict[str, Any]]:
-        """Build them; return number and hashes of those that changed."""
+        """Build the new set; return number and hashes of each capture that changed."""
         plan = self._plan
         if not plan.exchanges and not plan.addresses:
             return []
         return self._rewrite(self._layout, plan.exchanges, plan.addresses, self._new)
 
     def replace(self) -> None:
-        """Replace ``captures/`` by them."""
+        """Replace ``captures/`` by the new set."""
         if self._new.kind() is None:
             self.build()
         atomic.swap_folder(self._new, self._layout.captures, self._old)
@@ -329,7 +331,7 @@ class _Omission(VersionRewriting):
         self._refs = [b'{"entry":%b}' % lossless_json.text(each) for each in plan.records.get(Kind.ENTRIES, ())]
 
     def build(self) -> list[dict[str, Any]]:
-        """Write every version; return number and hashes of those that changed."""
+        """Write every version; return number and hashes of each version that changed."""
         changed = []
         for number in self._reader.versions():
             folder = self.new_folder(number)
@@ -343,7 +345,7 @@ class _Omission(VersionRewriting):
         return changed
 
     def run_line(self, note: ForgettingNote) -> dict[str, Any]:
-        """Return the line of ``runs.jsonl`` about a removal; it repeats what the newest backup stated of the rest."""
+        """Return the removal's line for ``runs.jsonl``, with the newest backup's statements about all other records."""
         last: Mapping[str, Any] = next((run for run in self._reader.newest_runs() if run.get("completeness")), {})
         line: dict[str, Any] = {
             "started_at": note.at,
@@ -406,7 +408,7 @@ class _Omission(VersionRewriting):
                     known[line.record_id] = line.identity
 
     def _without_refs(self, text: bytes) -> bytes:
-        """Return the line of an asset without the removed entries among the records that use it."""
+        """Return an asset's line without the removed entries in its list of users."""
         if not any(each in text for each in self._refs):
             return text
         line = split(text)
@@ -418,7 +420,7 @@ class _Omission(VersionRewriting):
         return put_line(line.record_id, lossless_json.freeze(record))
 
     def _clean(self, document: dict[str, Any]) -> None:
-        """Take the removed records out of the statements of a manifest or of a run."""
+        """Take the removed records out of the lists and counts in a manifest or a run's line."""
         problems = document.get("problems")
         if problems:
             document["problems"] = [each for each in problems if not self._names(each["kind"], each["id"])]
@@ -450,7 +452,7 @@ def _count_less(counts: dict[str, int] | None, what: str, *, differs: bool) -> N
 
 
 def _move_to_choice(tally: Any, number: int) -> None:
-    """Count records that were saved as left out by choice."""
+    """Move this number of records from the saved ones to those left out by choice."""
     if number and isinstance(tally, dict) and isinstance(tally.get("left_out"), dict):
         saved, chosen = tally.get("saved"), tally["left_out"].get("by_choice", 0)
         if type(saved) is int and type(chosen) is int and saved >= number:
@@ -464,7 +466,7 @@ def _changed_runs(layout: Layout, changed: Mapping[int, str]) -> Iterator[tuple[
 
 
 def _new_runs(layout: Layout, changed: Mapping[int, str]) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the lines of ``runs.jsonl`` as they are, and with these changes and new links."""
+    """Yield each line of ``runs.jsonl`` as stored and as changed: its text, and its link to the line before."""
     linked: tuple[str, str] | None = None
     for number, line in enumerate(run_lines(layout.runs), 1):
         new = changed[number].encode() if number in changed else line

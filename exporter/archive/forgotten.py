@@ -1,8 +1,8 @@
-"""What was removed from an archive on purpose: the notes in ``forgotten.jsonl``, and what keeps it from coming back.
+"""Records removed on purpose: the notes in ``forgotten.jsonl``, and the marks that keep the records from coming back.
 
-A note says when how many records of which kind were removed, and which hashes of manifests, captures and runs became
-which others. It names no record. So that the next backup leaves the records out, it has a mark for each: a keyed hash
-of kind and id. The key is in the file too, so a person who guesses an id can test the guess; ids alone say nothing.
+A note states the time, the number of removed records by kind, and the old and new hashes of changed manifests, captures
+and runs. It names no record. So that the next backup leaves the records out, it has a mark for each: a keyed hash of
+kind and id. The key is in the file too, so a person who guesses an id can test the guess; ids alone say nothing.
 """
 
 from __future__ import annotations
@@ -181,12 +181,12 @@ def shown_removals(layout: Layout) -> dict[str, list[tuple[str, int]]]:
 
 
 def renamed_hashes(notes: Iterable[ForgettingNote]) -> dict[str, str]:
-    """Return what each hash of a manifest, a capture or a run became; follow it until there is no further one."""
+    """Return the new hash of each changed manifest, capture and run, by its old hash. It may have changed again."""
     return {each["before"]: each["after"] for note in notes for each in (*note.versions, *note.captures, *note.runs)}
 
 
 def newest_name(renamed: Mapping[str, str], digest: str) -> str:
-    """Return the present hash of what once had this hash."""
+    """Return the present hash of the file or line that once had this hash."""
     for _ in range(len(renamed) + 1):
         if digest not in renamed:
             return digest

@@ -130,13 +130,13 @@ class Layout:
         checked: which segments and pictures were right when they were last read.
         version_log: the rows of ``log``.
         freshness: when each entry was last read, and its validators.
-        pages: the hashes of the pages of lists, and notes about their content.
+        pages: the hashes of list pages, and notes about their content.
         documents_copy: second copies of ``archive.json`` and of the manifests.
         runs_copy: the second copy of ``runs.jsonl``.
         building: the folder in which a prune builds the new set of versions.
         notified: which problems the owner was already notified of.
-        exchanges: the newest answers of the API in the captures, by address.
-        staged_exchanges: a capture of the API that is complete, before it moves to ``captures/``.
+        exchanges: the newest API answers in the captures, by address.
+        staged_exchanges: a complete capture of API answers, before it moves to ``captures/``.
         replacing: the new set, complete and durable, before it becomes ``versions/``.
         replaced: the old set, on systems where two folders cannot exchange their names in one step.
     """
@@ -224,7 +224,7 @@ def version_numbers(layout: Layout) -> list[int]:
 
 
 def capture_numbers(layout: Layout) -> list[int]:
-    """Return the numbers of the captures, oldest first.
+    """Return the capture numbers, oldest first.
 
     Raises:
         ArchiveDamaged: ``captures/`` is a link.

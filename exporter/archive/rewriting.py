@@ -95,7 +95,7 @@ class VersionRewriting:
             return dict(lossless_json.loads(folder.read_bytes(MANIFEST, MAX_DOCUMENT_BYTES)))
 
     def link(self, version: int, name: str) -> None:
-        """Give an unchanged file of a version a second name, or copy it if the file system has no links."""
+        """Hard-link an unchanged file into the new version, or copy it if the file system has no hard links."""
         source, target = self.layout.version(version) / name, self.layout.building / version_name(version) / name
         link_or_copy(source, target)
 
@@ -109,7 +109,7 @@ class VersionRewriting:
 
 
 def link_or_copy(source: InnerPath, target: InnerPath) -> None:
-    """Give a file a second name, or copy it if the file system has no links."""
+    """Hard-link a file, or copy it if the file system has no hard links."""
     try:
         source.add_name(target)
     except NotPlain:

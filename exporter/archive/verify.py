@@ -190,7 +190,7 @@ def _foreign_files(layout: Layout, versions: set[str]) -> Iterator[Finding]:
 
 
 def _latest(layout: Layout, state: State | None) -> Iterator[Finding]:
-    """Check the derived files against the fold of the versions, or against their notes if the versions are damaged."""
+    """Check the derived files against the folded versions, or against their notes if the versions are damaged."""
     if not layout.latest.is_dir():
         if state is not None:
             yield Finding(FindingCode.LATEST_STALE, "latest", message("it is missing"))
@@ -417,7 +417,7 @@ class VersionCheck:
 
 
 def _asset(line: RecordLine) -> tuple[str, dict[str, Any]]:
-    """Return the address and hash of an asset's line, and the members of its record that name and describe its file.
+    """Return the address and hash in an asset's line, with the members of its record that describe its file.
 
     Raises:
         ArchiveDamaged: its data is not a JSON object.
@@ -428,7 +428,7 @@ def _asset(line: RecordLine) -> tuple[str, dict[str, Any]]:
 
 
 def check_seal(reader: ArchiveReader) -> Iterator[Finding]:
-    """Check the root: ``SHA256SUMS`` and its files, the lines of the runs, and that the newest version exists.
+    """Check the root: ``SHA256SUMS`` and its files, the lines of ``runs.jsonl``, and that the newest version exists.
 
     The seal is read first. So a run that ends during the check is one that the seal does not know yet.
     """
@@ -520,7 +520,7 @@ def _newest_manifest(
         versions: its versions.
         named: the newest manifest by the seal.
         runs: the lines of the runs.
-        renamed: what the hashes of manifests became when records were forgotten.
+        renamed: the new hash of each manifest that changed when records were forgotten, by its old hash.
         sealed: whether there is a seal.
     """
     layout = reader.layout

@@ -1,4 +1,4 @@
-"""Say each problem of an archive's state as a sentence, with its advice: those that ``status`` reports."""
+"""Turn each problem that ``status`` reports about an archive into a sentence with advice."""
 
 from __future__ import annotations
 

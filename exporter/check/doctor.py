@@ -66,9 +66,9 @@ class Diagnosis:
     Attributes:
         archive: its absolute path.
         blog_id: its blog; ``None`` if the archive cannot be read.
-        offline: whether the service was left alone.
+        offline: whether no request was sent to the service.
         findings: the problems, the worst first, and then the remarks, whose exit code is 0.
-        places: the places of this machine in which the program keeps something.
+        places: the places on this machine where the program keeps something.
     """
 
     archive: Path
@@ -110,9 +110,9 @@ def diagnose(
 ) -> Diagnosis:
     """Diagnose the archive in a folder. Problems are findings: neither a hostile archive nor a dead service raises.
 
-    Nothing is written but one small file in ``.work/``, to try whether a backup could write and lock there; it is
-    removed. Without ``offline``, the service gets a few requests, as :func:`exporter.check.service_check.check` sends
-    them. The call blocks, and needs a thread without an event loop.
+    It writes one small file in ``.work/`` and removes it, to test whether a backup could write and lock there. Without
+    ``offline``, it sends the service a few requests, as :func:`exporter.check.service_check.check` does. The call
+    blocks, and needs a thread without an event loop.
 
     Args:
         root: the folder, which may be missing.
@@ -151,7 +151,7 @@ def _urgency(finding: CheckFinding) -> int:
 
 
 def _opened(root: Path) -> tuple[Archive | None, list[CheckFinding]]:
-    """Return the archive, or ``None`` and the finding that says why it cannot be opened."""
+    """Return the archive, or ``None`` and the reason why it cannot be opened."""
     if not is_archive(Layout(root)):
         return None, [missing_archive(root)]
     try:
@@ -249,7 +249,7 @@ def _last_end(archive: Archive) -> datetime | None:
 
 
 def _of_state(archive: Archive, settings: Settings | None, now: datetime) -> Iterator[CheckFinding]:
-    """Yield what ``status`` would say, and whether the last run is dated in the future."""
+    """Yield the problems that ``status`` reports, and one more if the last run is dated in the future."""
     try:
         found = status(archive)
     except NoArchive:
@@ -283,7 +283,7 @@ def _of_state(archive: Archive, settings: Settings | None, now: datetime) -> Ite
 
 
 def _other_places(root: Path) -> list[Path]:
-    """Return the other places at which this user's backups wrote this archive."""
+    """Return the other folders in which this user's backups wrote this archive."""
     identity = identity_of(root)
     try:
         noted = noted_archives()
@@ -356,7 +356,7 @@ def _of_place(
 
 
 def _of_lost_table(root: Path, config: Path | None) -> list[CheckFinding]:
-    """Return a finding if the settings file names the folder without an archive."""
+    """Return a finding for each blog in the settings file that names this folder, which has no archive."""
     try:
         blogs = read_config(config).blogs
     except UsageError as error:
@@ -378,7 +378,7 @@ def _of_lost_table(root: Path, config: Path | None) -> list[CheckFinding]:
 
 
 def _of_sign_in(settings: Settings, now: datetime) -> Iterator[CheckFinding]:
-    """Yield whether the stored sign-in has ended, or will within a week."""
+    """Yield a finding if the stored sign-in has ended, or ends within a week."""
     if settings.token or settings.token_command:
         return
     try:
@@ -465,7 +465,7 @@ def _silent(
     """Return the finding about a service that gave no usable answer at all."""
     if closed and result.operations[0].status is None:
         return _gone(archive, settings, 0, closed=True)
-    proxy = next((name for name in _PROXIES for name in (name, name.upper()) if os.environ.get(name)), None)
+    proxy = next((name for each in _PROXIES for name in (each, each.upper()) if os.environ.get(name)), None)
     if proxy is not None and result.operations[0].status is None:
         return CheckFinding(
             "proxy",

@@ -71,7 +71,7 @@ def _exists(path: Path) -> bool | None:
 
 
 def _schedule(place: Path) -> tuple[str, bool | None]:
-    """Return the place of an archive's schedule, and whether it has one."""
+    """Return where an archive's schedule is stored, and whether it exists."""
     name = name_of(place)
     if sys.platform == "darwin":
         return str(Path.home() / "Library" / "LaunchAgents"), None
@@ -89,7 +89,7 @@ def _schedule(place: Path) -> tuple[str, bool | None]:
 def installation_findings() -> Iterator[CheckFinding]:
     """Yield remarks about several installed programs, and about one that runs from a cache."""
     found: dict[Path, Path] = {}
-    # A relative folder could be that of a stranger's archive, and no program of it may run.
+    # A relative folder could be inside a stranger's archive, whose programs must not run.
     for folder in filter(os.path.isabs, os.get_exec_path()):
         path = Path(folder) / (f"{PROGRAM}.exe" if os.name == "nt" else PROGRAM)
         with contextlib.suppress(OSError):

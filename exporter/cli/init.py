@@ -136,7 +136,7 @@ class _Plan:
         settings: the settings of the blog.
         sign_in: whether to sign in first.
         client: the client to sign in with, if one was typed.
-        at: the time for the scheduled backup, empty for a quiet minute at night, ``None`` for no schedule.
+        at: when to run the scheduled backup; empty for a quiet minute of the night, ``None`` for never.
         token: the access token, if one was typed.
     """
 
@@ -153,7 +153,7 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class _FromFile:
-    """The answers of a user with export files; ``archive`` is ``None`` until the user names it."""
+    """The answers of a user with export files; ``archive`` is ``None`` if the user has yet to name it."""
 
     files: ExportFiles
     archive: Path | None
@@ -253,7 +253,7 @@ def _found_blog(ask: Questions, words: str, config: Path | None, options: Mappin
 
 
 def _way_to(words: str, blog_id: str) -> WayIn | str:
-    """Return the best way to read a blog that no known profile has, or the reason why no way exists."""
+    """Return the best way to read a blog without a known profile, or the reason why it cannot be read."""
     try:
         ways = explored(address_in(words) or f"https://{blog_id}/")
     except BlogExporterError as error:
@@ -262,7 +262,7 @@ def _way_to(words: str, blog_id: str) -> WayIn | str:
 
 
 def _other_way(ask: Questions, words: str) -> tuple[str, dict[str, str]]:
-    """Ask for another way to a blog that cannot be read; return the words that name it, and further settings."""
+    """Ask how to continue if a blog cannot be read; return the words that name the blog, and further settings."""
     ways = (
         message("with another address of the blog"),
         message("with the address of its service's API, which I know"),
@@ -457,9 +457,7 @@ def _token_kept(plan: _Plan, name: str) -> dict[str, str]:
     if plan.token is None:
         return {}
     path = config_folder() / "tokens" / name
-    with atomic.translated(path):
-        atomic.make_folder(path.parent)
-        atomic.write_file(path, f"{plan.token}\n".encode())
+    atomic.write_secret(path, plan.token)
     return {"token_file": str(path)}
 
 

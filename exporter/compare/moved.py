@@ -1,7 +1,7 @@
 """Recognise the posts that a person moved from one blog to another. Pure.
 
-Wrongly joined posts hide one of them, so a pair needs strong evidence: text and date must agree, or text, title and
-numbers if the dates differ. Everything that is nearly enough is reported as doubtful, for a person to decide.
+If two different posts were joined, one would be hidden. So a pair needs strong evidence: text and date must agree, or
+text, title and numbers if the dates differ. Weaker evidence makes a doubtful pair, which a person decides.
 """
 
 from __future__ import annotations
@@ -32,40 +32,40 @@ _SKETCHED_LETTERS: Final = 4_000
 _SKETCH_PIECES: Final = 32
 _START_LETTERS: Final = 30
 _MAX_SHARING_POSTS: Final = 24
-"""A title, a minute or a piece of text that more posts share identifies none of them."""
+"""If more posts share a title, a minute or a piece of text, it identifies none of them."""
 _MIN_SHARED_PIECES: Final = 6
 _SHORT_TEXT: Final = 20
-"""Letters; a shorter text cannot identify its post, which may only have a picture."""
+"""Letters. A shorter text cannot identify its post, which may consist of a picture."""
 _CUT_TEXT: Final = 40
 """Letters that a shorter text must have to count as the beginning of a longer one."""
 _PLAIN_TEXT: Final = 60
 _LONG_TEXT: Final = 100
 _BULK: Final = 5
-"""Pairs whose dates differ are believed if the two blogs have this number of them."""
+"""Pairs with different dates are accepted if the two blogs have at least this number of them."""
 _MINUTE: Final = 60
 _HALF_HOUR: Final = 1_800
 _DAY: Final = 86_400
 _WIDEST_ZONES: Final = 14 * 3_600
-"""Seconds that a time may shift by a wrong time zone."""
+"""The most seconds by which a wrong time zone shifts a time."""
 _KEPT_TEXTS: Final = 512
 _COMPARED_CHARACTERS: Final = 40_000
 _MAX_PAIRS: Final = 1_000_000
-"""Pairs that are counted at once. With more, only pieces of text that no third post shares make new ones."""
+"""The limit for pairs counted at once. Beyond it, only pieces of text in exactly two posts make new pairs."""
 
 
 class Closeness(IntEnum):
     """How well the dates of two posts agree."""
 
     UNKNOWN = 0
-    """One of them is missing, or they are days apart."""
+    """A date is missing, or the dates agree in no way."""
     ZONE = 2
-    """They differ as time zones do, or one of them is only the other's day."""
+    """They differ by a time zone, or one has only the day of the other."""
     MINUTE = 3
-    """They have the same minute, on the clock or in fact."""
+    """They are in the same minute, in local time or in UTC."""
 
 
 class Traits(NamedTuple):
-    """The part of a post by which it is recognised in another blog.
+    """The properties by which a post is recognised in another blog.
 
     Attributes:
         blog: the number of its blog.
@@ -110,9 +110,9 @@ class Moves(NamedTuple):
     """The recognised moves.
 
     Attributes:
-        groups: the posts that are the same, by index, at most one of each blog, in the order of the blogs.
+        groups: the indexes of posts that are the same, at most one of each blog, in the order of the blogs.
         pairs: the accepted pairs.
-        doubtful: pairs that are nearly sure, the surest first.
+        doubtful: pairs for a person to decide, the surest first.
     """
 
     groups: list[tuple[int, ...]]
@@ -121,7 +121,7 @@ class Moves(NamedTuple):
 
 
 def letters_of_text(text: str) -> str:
-    """Return only letters and digits, folded, because no home changes these."""
+    """Return only the letters and digits, case-folded. A move to another service does not change these."""
     return _NOT_LETTERS.sub("", unicodedata.normalize("NFKC", text).casefold())
 
 
@@ -170,8 +170,8 @@ def moved_posts(
     """Return which posts are the same.
 
     Args:
-        posts: of all blogs.
-        text_of: reads the text again of the post with an index.
+        posts: the posts of all blogs.
+        text_of: returns the text of the post at an index.
         same: pairs that a person declared to be the same.
         different: pairs that a person declared to be different.
     """
@@ -239,9 +239,9 @@ class _Verdict(IntEnum):
 
     OTHER = 0
     NEAR = 1
-    """A person should look."""
+    """A person should decide."""
     LATE = 2
-    """The same text under another date: believed if there are many."""
+    """The same text under another date. Such pairs are accepted if there are many."""
     SAME = 3
 
 
@@ -395,7 +395,7 @@ class _Likeness(NamedTuple):
         held: the shared pieces, as a part of those of the shorter one.
         equal: whether they are the same.
         inside: whether the longer one is the shorter one with some words before or after it.
-        numbers: whether the shorter one has no number that the longer one lacks, as forms filled in twice have.
+        numbers: whether their numbers agree. They differ if a person filled in the same form twice.
     """
 
     shortest: int
@@ -417,7 +417,7 @@ def _same_numbers(short: str, long: str, held: float) -> bool:
 
 
 def _holds(one: str, other: str) -> bool:
-    """Return whether one title contains the other, because a home added the blog's name."""
+    """Return whether one title contains the other: some services add the blog's name."""
     short, long = sorted((one, other), key=len)
     return len(short) >= _PIECE_LETTERS and short in long
 
@@ -438,7 +438,7 @@ def close(one: datetime | None, other: datetime | None) -> Closeness:
 
 
 def _minutes(post: Traits) -> list[Hashable]:
-    """Return the minutes of a post's date as a clock shows it and in fact; two clocks may round differently."""
+    """Return the minute of a post's date in local time and in UTC; none if it has only a day."""
     if post.date is None or (post.date.hour == post.date.minute == post.date.second == 0):
         return []
     wall = post.date.replace(tzinfo=None)
@@ -446,7 +446,7 @@ def _minutes(post: Traits) -> list[Hashable]:
 
 
 def _titled_days(post: Traits) -> list[Hashable]:
-    """Return the title with the day and its neighbours, for series with one title."""
+    """Return the title with the day and with the next, so that posts of a series are compared only with close dates."""
     if post.date is None or not post.title:
         return []
     day = int(post.date.timestamp()) // _DAY

@@ -19,6 +19,7 @@ from exporter.archive.evidence import (
     place_in_evidence,
     read_seal,
     seal_numbers,
+    seal_place,
     write_seal,
 )
 from exporter.archive.layout import SUMS, version_name
@@ -110,7 +111,7 @@ def fetched_seal(copy: SecondCopy, number: int) -> Seal | None:
             part: read_whole(copy.store, name, MAX_PART_BYTES) for part, name in names.items() if name in copy.objects
         }
         Statement.decode(parts[SUMS])
-        return Seal(number, parts, part_name(number, "").rstrip("/"))
+        return Seal(number, parts, seal_place(number))
     return None
 
 

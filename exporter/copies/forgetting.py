@@ -1,8 +1,8 @@
-"""Remove from a copy in a store what was forgotten in its archive; the transfer after it sends the rest anew.
+"""Remove forgotten records from a copy in a store. The transfer that follows sends the changed files again.
 
 An object is never changed in place: one that differs is removed, and sent again. A version or capture first loses its
 manifest, the newest one first, then its files, and ``SHA256SUMS`` last. So after an interruption the copy has fewer
-versions, what is left shows how far the removal came, and the next sync continues. The archive has everything.
+versions, and the next sync continues: the remaining objects show how far the removal came. The archive has everything.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from exporter.errors import ArchiveLocked
 
 
 def remove_forgotten(archive: Archive, store: Store) -> list[str]:
-    """Remove from a copy what the archive's notes say was forgotten; return the names of the removed objects.
+    """Remove the objects of a copy that the archive's notes say have changed or gone; return their names.
 
     Raises:
         ArchiveLocked: the objects are locked; the message names the day when the locks end.
@@ -67,7 +67,7 @@ def _require_unlocked(store: Store, names: Iterable[str]) -> None:
 
 
 class _Stale:
-    """The objects of a copy that are as before a removal."""
+    """The outdated objects of a copy: those from before a removal."""
 
     def __init__(self, archive: Archive, copy: SecondCopy, renamed: Mapping[str, str]) -> None:
         self._archive = archive

@@ -208,7 +208,7 @@ def _states(path: InnerPath) -> dict[str, dict[str, KnownCopy]]:
 
 
 def known_places(archive: Path) -> list[str]:
-    """Return the places of an archive's copies, as they were last synced to."""
+    """Return the places that an archive's copies were last synced to."""
     with suppress(OSError, lossless_json.NotJson, AttributeError):
         found = lossless_json.loads((Layout(archive).work / _STATES_FILE).read_bytes(MAX_CACHE_BYTES))
         return sorted(map(str, found.keys()))

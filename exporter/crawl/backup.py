@@ -70,7 +70,7 @@ _MANIFESTS_CHECKED = 16
 
 
 class RunReading(NamedTuple):
-    """What a run has read.
+    """The result of reading the service.
 
     Attributes:
         ledgers: the records to commit.
@@ -96,8 +96,8 @@ class BackupRun:
         settings: those of this run.
         clock: the time of the run.
         outcome: the result of the run; complete when :meth:`events` has ended.
-        read_as: returns what reads the records of an archive that began with the service of this name; without it, no
-            other service can be joined.
+        read_as: returns the reader of records for an archive that began with the service of this name. Without it, a
+            run cannot join records of another service.
         segments: the six files of ``latest/`` for the new version, if they could be written.
     """
 
@@ -268,7 +268,7 @@ class BackupRun:
                 await finish_in_thread(lambda: freshness.save(newest, [*listed, *ingest.missing]))
 
     def _ingest_of(self, checkpoint: Checkpoint, base: State, freshness: Freshness) -> Ingest:
-        """Return what reads the service and compares it with ``base``."""
+        """Return the ingest, which reads the service and compares it with ``base``."""
         store = AssetStore(self._layout)
         return Ingest(
             self.service,
@@ -304,14 +304,14 @@ class BackupRun:
         return RunReading(join.ledgers, join.removals, removals.evidence, join)
 
     def _freshness_file(self) -> InnerPath:
-        """Return the file with the times of earlier readings; several services have other ids for the same entry."""
+        """Return the file with the times of earlier readings: one for each service, because their ids differ."""
         known = self._layout.freshness
         return known if self._joins is None else known.with_name(f"{self.service.name}-{known.name}")
 
     async def _view(
         self, joins: JoinedRecords, state: State, opened: contextlib.AsyncExitStack, purpose: Purpose
     ) -> ServiceView:
-        """Open what the archive has of this run's service, and the files for joined records."""
+        """Open the archive's records from this run's service, and the files for joined records."""
         folder = Path(self._layout.work / "joined")
         if self.settings.dry_run:
             folder = Path(opened.enter_context(TemporaryDirectory())) / "joined"
@@ -322,7 +322,7 @@ class BackupRun:
         return view
 
     def _publicity(self, ingest: Ingest, read: RunReading, state: State) -> Publicity:
-        """Return what judges the answers of this run, when everything is read."""
+        """Return the rules for which answers of this run are public, after everything was read."""
         now, declared = self.clock.now(), self.settings.declared
         ingest.checkpoint.flush()
         records = PendingState(ingest.state, ingest.ledgers, read.gone)
@@ -334,7 +334,7 @@ class BackupRun:
         return Publicity(entries, others, self.service.capabilities.open_to_all)
 
     async def _join(self, view: ServiceView, ingest: Ingest, removed: Removals) -> Join:
-        """Join what the run read with the archive, whose records other services gave too."""
+        """Join the run's records with those that other services gave the archive."""
         join = Join(view, ingest)
         await finish_in_thread(lambda: join.run(removed))
         report = join.report
@@ -550,7 +550,7 @@ class BackupRun:
             self._emit(SourceNotes(tuple(notes[:_NOTES_SHOWN]), len(notes[_NOTES_SHOWN:])))
 
     async def _keep_originals(self, ingest: Ingest, ledgers: Mapping[Kind, Ledger]) -> None:
-        """Store the export files themselves as assets, and record the answers that were stored, exactly as they are."""
+        """Store the export files as assets, byte for byte, and record the answers that were stored before."""
         source, store = self.client.source, AssetStore(self._layout)
         for url, record in ingest.originals.items():
             ledgers[Kind.ASSETS].observe(url, lossless_json.freeze(record), 1)
@@ -559,7 +559,7 @@ class BackupRun:
         if source is None:
             return
         if any(result.forgotten for result in ingest.sweeps[-1].values()):
-            return  # the file has the text of a record that was forgotten
+            return  # the file contains a forgotten record
         for url, path in source.originals.items():
             asset = await finish_in_thread(partial(keep_file, store, url, path))
             ledgers[Kind.ASSETS].observe(url, lossless_json.freeze(asset.data()), 1)

@@ -1,4 +1,4 @@
-"""Keeps the records out of a run that were forgotten on purpose, although the service still has them."""
+"""Keep forgotten records from coming back, although the service still has them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class KeptOut:
     """The records that stay out.
 
     Args:
-        suppressed: tells which these are.
+        suppressed: knows the forgotten records.
 
     Attributes:
         comments: the ids of those that answers for entries carried.

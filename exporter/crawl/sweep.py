@@ -159,7 +159,7 @@ class _Forgotten(NamedTuple):
     Attributes:
         items: their number on the page.
         new: how many of them this sweep saw for the first time.
-        owners: the entries of the comments among these, which count them.
+        owners: the entries whose stated counts include the comments among these.
     """
 
     items: int = 0
@@ -187,7 +187,7 @@ class Sweep:
     """A sweep of one list.
 
     Attributes:
-        number: of the sweep, from 1.
+        number: the sweep's, from 1.
         service: reads the records.
         client: sends the requests.
         paginator: of the list.
@@ -401,7 +401,7 @@ class Sweep:
         self._count(asked, facts, note)
 
     def _keep_out(self, items: list[Any], digest: hashlib._Hash) -> _Forgotten:
-        """Take the records out of a page that were forgotten."""
+        """Take forgotten records out of a page."""
         kind, service = self.result.kind, self.service
         number, new, owners = len(items), 0, []
         left = []
@@ -421,7 +421,7 @@ class Sweep:
         return _Forgotten(number - len(left), new, owners)
 
     def _listed_part(self, record_id: str, item: Any) -> Any:
-        """Return what the list keeps of an item; an entry in it is stored as an entry."""
+        """Return the part of an item that the list keeps; an entry in it is stored as an entry."""
         if self.take_entry is None:
             return item
         self.take_entry(record_id, item)

@@ -30,9 +30,9 @@ from exporter.archive.evidence import (
     TIMESTAMP,
     Seal,
     Statement,
-    part_name,
     read_seal,
     seal_numbers,
+    seal_place,
 )
 from exporter.archive.layout import SUMS, capture_sha256, version_name
 from exporter.archive.manifest import Manifest, line_digest
@@ -72,9 +72,9 @@ class CheckedSeal:
         statement: its statement; ``None`` if that cannot be read.
         stamp: its valid timestamp, if it has one.
         signers: the keys whose valid signatures it has.
-        findings: the faults of the seal, and the contradictions of the archive to it.
-        replaced: the number of a later seal by which the owner confirmed a rewritten history; the archive is then not
-            compared with this seal. 0 otherwise.
+        findings: the seal's faults, and the facts of the archive that contradict its statement.
+        replaced: the number of a later seal in which the owner confirmed a rewritten history; 0 without one. The
+            archive is then not compared with this seal.
     """
 
     seal: Seal
@@ -97,7 +97,7 @@ class Evidence:
     Attributes:
         seals: the seals, oldest first; those that were kept elsewhere follow.
         findings: everything that is wrong.
-        unsealed: the versions after the newest one that a seal holds for.
+        unsealed: the versions that are newer than all seals that hold.
     """
 
     seals: tuple[CheckedSeal, ...]
@@ -114,7 +114,7 @@ def check_evidence(
         reader: the archive.
         trust: the certificates and keys that count.
         kept: seals that were kept elsewhere.
-        digests: hashes of seals, likewise.
+        digests: hashes of seals that the archive must have.
     """
     layout = reader.layout
     history = _History(reader)
@@ -160,7 +160,7 @@ def read_kept(path: Path) -> Seal:
 
 
 class _History:
-    """The archive's present manifests, captures and lines of runs, to compare statements with."""
+    """The archive's present state, which statements are compared with: manifests, captures and ``runs.jsonl``."""
 
     def __init__(self, reader: ArchiveReader) -> None:
         self._layout = reader.layout
@@ -192,8 +192,7 @@ class _History:
         elif self._digests.get(number) != statement.manifest:
             yield message("the manifest of version {number} is not the sealed one", number=number)
         if self._breaks:
-            text = message("the chain of versions is broken at version {number}", number=self._breaks[0])
-            yield text
+            yield message("the chain of versions is broken at version {number}", number=self._breaks[0])
         if statement.capture is not None and capture_sha256(self._layout, statement.capture[0]) != statement.capture[1]:
             yield message("capture {number} is not the sealed one", number=statement.capture[0])
         if statement.head is not None and statement.head not in self._known_heads():
@@ -216,7 +215,7 @@ def _read(layout: Layout) -> Iterator[Seal]:
 
 
 def _numbering(layout: Layout) -> Iterator[Finding]:
-    """Report seals that are missing or cannot be read, and names that are no seals."""
+    """Report missing and unreadable seals, and files that belong to no seal."""
     try:
         numbers = seal_numbers(layout)
         names = layout.evidence.names() if layout.evidence.kind() is not None else []
@@ -229,9 +228,9 @@ def _numbering(layout: Layout) -> Iterator[Finding]:
             yield Finding(FindingCode.STRANGE_FILE, f"{FOLDER}/{name}", message("no part of the format"))
     if numbers != list(range(1, len(numbers) + 1)):
         first = next(each for each in range(1, len(numbers) + 1) if each not in numbers)
-        yield Finding(FindingCode.EVIDENCE_MISSING, part_name(first, "").rstrip("/"), message("a later seal exists"))
+        yield Finding(FindingCode.EVIDENCE_MISSING, seal_place(first), message("a later seal exists"))
     for number in numbers:
-        place = part_name(number, "").rstrip("/")
+        place = seal_place(number)
         try:
             read_seal(layout, number)
             names = (layout.evidence / version_name(number)).names()
@@ -257,7 +256,7 @@ def _links(seals: Sequence[Seal]) -> Iterator[Finding]:
                 yield Finding(FindingCode.EVIDENCE_CONTRADICTED, seal.place, detail)
             elif statement.before in digests and statement.proofs != digests[statement.before]:
                 detail = message("its files are not those that seal {number} names", number=seal.number)
-                yield Finding(FindingCode.EVIDENCE_CONTRADICTED, part_name(statement.before, "").rstrip("/"), detail)
+                yield Finding(FindingCode.EVIDENCE_CONTRADICTED, seal_place(statement.before), detail)
 
 
 def _checked(history: _History, seal: Seal, trust: Trust) -> CheckedSeal:
@@ -312,7 +311,7 @@ def _unproven(seal: Seal, trust: Trust, signers: Sequence[str]) -> Iterator[Find
 
 
 def _key_changes(seals: Sequence[CheckedSeal], trust: Trust) -> Iterator[Finding]:
-    """Without named keys, report each seal that is signed by another key than the signed one before it."""
+    """If the user named no keys, report each seal whose key differs from the key of the signed seal before it."""
     before: CheckedSeal | None = None
     for each in seals:
         if not each.signers or trust.signers is not None:
@@ -324,9 +323,9 @@ def _key_changes(seals: Sequence[CheckedSeal], trust: Trust) -> Iterator[Finding
 
 
 def _without_replaced(seals: Sequence[CheckedSeal], trust: Trust) -> list[CheckedSeal]:
-    """Do not compare the archive with seals that precede a rewriting which a named key confirmed.
+    """Drop the contradictions to all seals before a rewritten history that a key in ``--signers`` confirms.
 
-    No key in the archive counts: a forger can add a signature to the newest seal, and confirm with the same key.
+    Other keys do not count: a forger can add a signature to the newest seal, and confirm with the same key.
     """
     newest = 0
     checked = []

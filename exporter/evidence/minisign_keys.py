@@ -11,12 +11,12 @@ from exporter.errors import UsageError
 from exporter.message import message, system_reason
 
 MARK: Final = b"untrusted comment:"
-"""The beginning of every file of minisign."""
+"""The beginning of every minisign file."""
 _MAX_KEY_BYTES: Final = 4096
 
 
 def is_secret_key(path: Path) -> bool:
-    """Return whether a file is one of minisign, and no SSH key.
+    """Return whether a file is a minisign key. Any other key is used with OpenSSH.
 
     Raises:
         UsageError: the file cannot be read.
@@ -39,7 +39,7 @@ def sign(data: bytes, key: Path, comment: str) -> tuple[bytes, bytes]:
         comment: the trusted comment, which is signed as well.
 
     Raises:
-        UsageError: the file has no secret key that can be used without a password.
+        UsageError: the file has no secret key, or the key has a password.
     """
     try:
         with key.open("rb") as file:
@@ -70,7 +70,7 @@ def signer_of(data: bytes, signature: bytes, key: bytes) -> str:
         key: the file of the public key.
 
     Raises:
-        ValueError: a file is invalid, or the signature is another one.
+        ValueError: a file is invalid, or the signature is wrong.
     """
     try:
         public = PublicKey.from_bytes(key)

@@ -1,4 +1,4 @@
-"""Making a seal: the statement, a signature by the user's key, and a timestamp from an authority.
+"""Make a seal: the statement, a signature by the user's key, and a timestamp from an authority.
 
 Only the statement's hash and a random number leave the machine. If the authority does not answer, the seal has the
 signature alone, and the next seal asks again.
@@ -21,9 +21,9 @@ from exporter.archive.evidence import (
     TIMESTAMP,
     Seal,
     Statement,
-    part_name,
     read_seal,
     seal_numbers,
+    seal_place,
     statement_now,
     write_seal,
 )
@@ -62,12 +62,12 @@ class Sealed:
     """The result of :func:`seal`.
 
     Attributes:
-        seal: the newest seal of the present content; ``None`` if none could be made.
+        seal: the newest seal of the present content; ``None`` if it could not be made.
         statement: the facts about the present archive.
         new: whether the seal was made now.
         stamp: its timestamp; ``None`` without one, and for a seal that was not made now.
         signer: the key that signed it now.
-        trouble: why the timestamp is missing that was asked for.
+        trouble: the reason why a requested timestamp is missing.
     """
 
     seal: Seal | None
@@ -142,12 +142,12 @@ def _seal(archive: Archive, settings: Settings, clock: Clock, *, rewritten: bool
     parts[SUMS] = data
     number = 1 if before is None else before.number + 1
     write_seal(layout, number, parts)
-    made = Seal(number, parts, part_name(number, "").rstrip("/"))
+    made = Seal(number, parts, seal_place(number))
     return Sealed(made, statement, new=True, stamp=stamp, signer=signer, trouble=trouble)
 
 
 def _proofs(made: Seal, settings: Settings) -> set[str]:
-    """Return which kinds of valid proof a seal has: the name of a signature, of a timestamp, or both."""
+    """Return the kinds of valid proof that a seal has: ``signature``, the name of a timestamp's file, or both."""
     found = set()
     for part, signer in SIGNER_OF.items():
         with suppress(ValueError):

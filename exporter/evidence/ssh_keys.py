@@ -1,6 +1,6 @@
-"""Signatures of OpenSSH keys: made by ``ssh-keygen -Y sign``, checked here by the format's description.
+"""Signatures of OpenSSH keys: made by ``ssh-keygen -Y sign``, and checked in this module.
 
-The format is SSHSIG (PROTOCOL.sshsig of OpenSSH). ``ssh-keygen -Y verify`` accepts the same files. It also signs with
+The format is SSHSIG (OpenSSH's PROTOCOL.sshsig). ``ssh-keygen -Y verify`` accepts the same files. It also signs with
 keys in a running ``ssh-agent``, for which the public key's file is enough.
 """
 
@@ -43,7 +43,7 @@ _CURVE_HASHES: Final[dict[str, HashAlgorithm]] = {"secp256r1": SHA256(), "secp38
 
 
 def sign(data: bytes, key: Path) -> bytes:
-    """Return the signature of a key over the data. Nothing is asked: a key with a passphrase must be in the agent.
+    """Sign the data with a key. No passphrase is asked for: a key with one must be in the agent.
 
     Raises:
         UsageError: ``ssh-keygen`` is missing, or cannot use the key.
@@ -83,10 +83,10 @@ def sign(data: bytes, key: Path) -> bytes:
 
 
 def signer_of(data: bytes, signature: bytes) -> bytes:
-    """Return the public key, as OpenSSH encodes it, whose valid signature over the data this is.
+    """Check a signature over the data, and return the public key that made it, in OpenSSH's encoding.
 
     Raises:
-        ValueError: the signature is not valid, for another purpose, or of an unsupported kind.
+        ValueError: the signature is invalid, for another purpose, or of an unsupported kind.
     """
     found = _ARMOUR.fullmatch(signature)
     if found is None:
@@ -118,7 +118,7 @@ def _verify(key: bytes, kind: bytes, value: bytes, content: bytes) -> None:
     """Check a signature.
 
     Raises:
-        InvalidSignature: it is another one.
+        InvalidSignature: it is wrong.
         UnsupportedAlgorithm: keys of this kind are not supported.
         ValueError: the key is invalid.
     """

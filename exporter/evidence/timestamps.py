@@ -44,11 +44,11 @@ _LONGEST_PATH: Final = 10
 _MAX_ROOTS_BYTES: Final = 4 << 20
 _CERTIFICATES: Final = 0xA0
 _ODD: Final = (KeyError, TypeError, UnsupportedAlgorithm)
-"""Errors about strange certificates that the library does not report as a ValueError."""
+"""Further errors that the library raises for strange certificates, besides ValueError."""
 
 
 class UnknownRoot(ValueError):
-    """A token is sound in itself, but its chain ends at an untrusted certificate."""
+    """The token itself is valid, but its chain ends at an untrusted certificate."""
 
 
 @frozen
@@ -143,10 +143,10 @@ def _checked(
 
 
 def check_chain(chain: bytes, stamp: Timestamp) -> None:
-    """Check the certificates that a seal keeps for people: the authority's first, each issued by the next.
+    """Check the certificates in a seal's PEM file: the authority's first, each issued by the next.
 
     Raises:
-        ValueError: they are others.
+        ValueError: they do not belong to the token.
     """
     try:
         kept = x509.load_pem_x509_certificates(chain)
@@ -206,7 +206,7 @@ def _refusal(response: TimeStampResponse) -> str:
 
 
 def trusted_roots(path: Path | None) -> list[x509.Certificate]:
-    """Return the certificates in a PEM file, or without one those that this system trusts.
+    """Return the certificates in a PEM file, or without a file, those that this system trusts.
 
     Raises:
         UsageError: the file cannot be read or has no certificates.

@@ -86,7 +86,7 @@ class ExportOptions:
         by_year: whether each year becomes a separate book.
         vertical: whether a book's lines run from top to bottom.
         paper: the size of a printed book's pages; ``None`` for A5.
-        cover: the address of a picture for a book's cover, or the id of an entry whose first picture it becomes.
+        cover: a picture for a book's cover, by its address or by an entry's id; then the entry's first picture is used.
         comments: the place of comments in formats with a choice; ``None`` for the default of the format.
         preset: target program of a Markdown export.
         target: the service whose limits apply, if one is named.
@@ -148,7 +148,7 @@ class RemotePage:
 
     Attributes:
         around: the object that all pages of a view share; it is sent once.
-        call: a function of a module, which gets ``around`` and the parts. It returns plain values, see
+        call: a module's function. It gets ``around`` and the parts, and returns plain values; see
             :mod:`exporter.worker`.
         parts: reads the records of the page when it is sent.
         finish: makes the content from the function's result.
@@ -262,7 +262,7 @@ class Typeset:
             :mod:`exporter.typeset` takes them. They are made while the file is written.
         identifier: the same for the same book, and different for any other.
         vertical: whether the lines run from top to bottom.
-        missing: called with the id of an article in the body, and how many of its characters no font has.
+        missing: called with the id of each article in the body, and the number of its characters that no font has.
     """
 
     path: str
@@ -274,7 +274,7 @@ class Typeset:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveCopy:
-    """A copy of the archive in a folder, without ``.work/`` and other derived files."""
+    """A folder with the archive's files, except for ``.work/`` and other derived files."""
 
     folder: str
 

@@ -80,7 +80,7 @@ class EntryAddresses:
         self._entries[key] = None if self._entries.get(key, entry_id) != entry_id else entry_id
 
     def entry_of(self, address: str) -> str | None:
-        """Return the id of an address's entry, ignoring query and fragment; ``None`` for other addresses."""
+        """Return the entry's id for an address, ignoring query and fragment; ``None`` for other addresses."""
         url = absolute(address, self._base) if self._entries else None
         if url is None:
             return None
@@ -89,7 +89,7 @@ class EntryAddresses:
         return self._entries.get(self._key(plain)) if query and not found else found
 
     def _key(self, url: str) -> str:
-        """Return the meaning of an address, with the blog's first host in place of a new one."""
+        """Return an address's meaning, with the blog's first host in place of a new one."""
         if self._new_hosts and (host := host_of(url)) in self._new_hosts:
             url = url.replace(f"//{host}", f"//{self._host}", 1)
         return meaning(url)

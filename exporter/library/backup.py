@@ -91,7 +91,7 @@ async def open_service(
         on_retry: called when a retry was scheduled.
 
     Raises:
-        UsageError: the address, the token or a limit is invalid, or the service reads files and none is named.
+        UsageError: the address, the token or a limit is invalid, or a service that reads files gets no file.
     """
     if files is not None:
         async with contextlib.nullcontext(engine) if engine is not None else Engine() as shared:
@@ -162,8 +162,8 @@ def backup(
         clock: the time of day to record.
         recorded_url: the service's address to record in the archive.
         locate: maps a picture's address to the one to request, such as a copy of a dead host.
-        declared: what the owner declared about flags, which decides which exchanges ``warc`` keeps; by default what the
-            settings say.
+        declared: the owner's declarations about flags, by default those in the settings. They decide which exchanges
+            ``warc`` keeps.
 
     Raises:
         UsageError: the archive belongs to another blog, or a setting is invalid.
@@ -224,7 +224,7 @@ def _at_new_host(blog_id: str, settings: Settings) -> Callable[[str], str] | Non
 
 
 def _records_of(archive: Path, service: BlogService, settings: Settings) -> Records:
-    """Return what reads the records of an archive, which may have begun with another service."""
+    """Return the reader of an archive's records. The archive may have begun with another service."""
     held = read_info(Layout(archive)).service or BLOG_V1.name if is_archive(Layout(archive)) else service.name
     if (service.name == held and not service.may_be_joined) or held not in SERVICES:
         return service
@@ -232,7 +232,7 @@ def _records_of(archive: Path, service: BlogService, settings: Settings) -> Reco
 
 
 def records_of(archive: Path, settings: Settings) -> Records:
-    """Return what reads the records of an archive, or those of a new one."""
+    """Return the reader of an archive's records. The archive need not exist yet."""
     return _records_of(archive, way_of(settings, settings.service), settings)
 
 
@@ -270,7 +270,7 @@ class Backup:
 
     @property
     def outcome(self) -> Outcome:
-        """The result of the run, complete after the iteration, even a failed one."""
+        """The result of the run. It is complete after the iteration, even if the run failed."""
         return self.run.outcome
 
     def stop(self, error: BlogExporterError) -> None:

@@ -32,8 +32,8 @@ _SAMPLED_ENTRIES: Final = 200
 def home_of(archive: Path, blog_id: str, settings: Settings) -> str:
     """Return the address of a blog's home page.
 
-    A setting states it, or the blog was read at it. Otherwise it is on the host that the entries' addresses name, and
-    last it is the blog's ID.
+    It comes from a setting, or from the address that the blog was read at. Otherwise its host is the one in the
+    entries' addresses, or at last the blog's ID.
 
     Raises:
         UsageError: the setting is no address, or nothing names a host.
@@ -78,9 +78,9 @@ def _named_origin(archive: Path, settings: Settings) -> str | None:
 
 
 def entry_addresses(archive: Path, settings: Settings) -> Iterator[EntryAddress]:
-    """Yield the addresses of an archive's newest entries, without entries known to be private.
+    """Yield the addresses of the newest entries. Entries known to be private are left out.
 
-    If a record does not say who may see the entry, the address is yielded as doubtful.
+    If a record does not state who may see the entry, its address is yielded as doubtful.
 
     The records state them, or a pattern builds them: the setting ``entry_url``, a known service's, or the one that the
     links between entries show.

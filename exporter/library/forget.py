@@ -1,6 +1,6 @@
 """Forgetting: find everything that an archive holds of some records, and remove it for good.
 
-Only the named records go. A record that quotes one of them is listed and stays as it is.
+Only the named records go. Records that quote one of them are listed and stay unchanged.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NAMESPACE: Final = "blog-exporter-forgetting"
 _LEAST_CHARACTERS: Final = 4
 """Shorter texts are not looked for in the log of runs."""
 _QUOTED_CHARACTERS: Final = 40
-"""So much of a text counts as a quotation of it."""
+"""The length of the beginning of a text that counts as a quotation of it."""
 _LEAST_QUOTED: Final = 12
 _MOST_MENTIONS: Final = 1000
 _WHOLE_FILE: Final = "export:"
@@ -68,7 +68,7 @@ class ForgettingRequest:
 
 @dataclass(slots=True)
 class FoundRecords:
-    """What an archive holds of the records to forget.
+    """The records to forget, and every place that holds something of them.
 
     Attributes:
         records: the ids of everything that goes, by kind.
@@ -83,11 +83,11 @@ class FoundRecords:
         caches: cached copies of the archive in the user's cache folder.
         copies: the places of copies, and the day when their locks end, if they are locked.
         mentions: other records that quote one of them, by kind and id; they stay.
-        texts: the texts of the records, to look for, each with the name of its writer.
-        alone: texts that prove a quotation alone: a name that the request gives, the title of an entry.
+        texts: the texts to look for, each with the name of its writer.
+        alone: texts that prove a quotation at any length, without a name: a requested name, an entry's title.
         posts: the number of comments that go, by entry.
         digests: the hashes of the files that go.
-        seen: what changes with every run, as it was when the archive was read.
+        seen: the hash of ``SHA256SUMS`` when the archive was read. Every run and every capture changes it.
         own: by kind, the ids that the services of joined records gave these, if the archive has no other such id.
         exchanges: the recorded exchanges in captures that go.
         addresses: the addresses in the statements of captures that go.
@@ -115,11 +115,11 @@ class FoundRecords:
     addresses: frozenset[str] = frozenset()
 
     def spelled(self) -> set[str]:
-        """Return the texts as their records have them."""
+        """Return all texts to look for, as the records spell them."""
         return {text for text, _ in self.texts} | self.alone
 
     def plan(self, at: str, *, tombstone: bool) -> Forgetting:
-        """Return the plan to remove it."""
+        """Return the plan to remove everything that was found."""
         shown = sorted(self.posts.items()) if tombstone else []
         return Forgetting(
             at=at,
@@ -135,7 +135,7 @@ class FoundRecords:
 
 
 def find(archive: Archive, settings: Settings, request: ForgettingRequest) -> FoundRecords:
-    """Find the records of a request in all versions, and all places that hold them.
+    """Find the requested records in all versions, and all places that hold them.
 
     Raises:
         UsageError: the request names nothing.
@@ -175,13 +175,13 @@ def forget(
     found: FoundRecords | None = None,
     sign_with: Path | None = None,
 ) -> ForgettingNote | None:
-    """Finish an interrupted removal; then remove the records of a request, if it names any.
+    """Finish an interrupted removal. Then remove the requested records, if there are any.
 
     Args:
         archive: the archive.
-        settings: how long to wait for the lock, and what the views need.
+        settings: the time to wait for the lock, and the options of the views.
         request: the records.
-        found: the result of :func:`find`, which is used if the archive is still the same.
+        found: the result of :func:`find`. It is used if the archive is still the same.
         sign_with: an SSH key for the note.
 
     Raises:
@@ -227,12 +227,12 @@ def _copies(archive: Archive) -> list[tuple[str, str | None]]:
 
 
 def _state(archive: Archive) -> str | None:
-    """Return what changes with every run and every capture."""
+    """Return the hash of ``SHA256SUMS``, which every run and every capture changes."""
     return sha256_or_none(archive.layout.sums)
 
 
 def _lines(archive: Archive, kind: Kind, wanted: Iterable[str] | None = None) -> Iterator[tuple[int, RecordLine]]:
-    """Yield the lines of a kind in all versions with their versions; only those of ``wanted`` if it is given."""
+    """Yield version and line for all lines of a kind in all versions, or only for the ids in ``wanted``."""
     ids = None if wanted is None else frozenset(wanted)
     if ids is not None and not ids:
         return
@@ -281,7 +281,7 @@ def _note_comment(service: Records, raw: Mapping[str, Any], authors: Collection[
 
 
 def _own_ids(service: Records, kind: Kind, raw: Mapping[str, Any]) -> set[str]:
-    """Return the ids that the services of a joined record gave it."""
+    """Return the ids of a joined record at each of its services."""
     parts = parts_of(raw) or {}
     ids = (key_of(part.get(name)) for part in parts.values() for name in ("id", service.key_fields[kind]))
     return {each for each in ids if each is not None}
@@ -307,7 +307,7 @@ def _find_entries(archive: Archive, service: Records, request: ForgettingRequest
 
 
 def _find_assets(archive: Archive, found: FoundRecords) -> None:
-    """Find the files that only the entries use, and the stored export files and pages with one of the records."""
+    """Find the files that only these entries use, and the stored export files and pages that contain a record."""
     entries = found.records[Kind.ENTRIES]
     digests: dict[str, set[str]] = {}
     kept: set[str] = set()
@@ -338,7 +338,7 @@ def _find_assets(archive: Archive, found: FoundRecords) -> None:
 
 
 class _Holders:
-    """Tells which stored pages hold one of the records."""
+    """Searches stored pages for the records."""
 
     def __init__(self, archive: Archive, found: FoundRecords) -> None:
         self._archive = archive
@@ -346,13 +346,13 @@ class _Holders:
         self._sought = Sought.of(found.texts, found.alone)
 
     def hold(self, digests: Iterable[str]) -> bool:
-        """Return whether a state of a page does."""
+        """Return whether a stored page with one of these hashes contains a record."""
         paths = [self._archive.layout.root / self._stored[each].path for each in digests if each in self._stored]
         return any(self._sought.is_in_packed(path.read_bytes()) for path in paths)
 
 
 def _find_runs(archive: Archive, found: FoundRecords) -> None:
-    """Find the lines of ``runs.jsonl`` that quote a record, and write them without."""
+    """Find the lines of ``runs.jsonl`` that quote a record, and note each line without the quotation."""
     texts = [each for each in found.spelled() if len(each) >= _LEAST_CHARACTERS]
     quoted = [lossless_json.text(each)[1:-1] for each in texts]
     urls = [lossless_json.text(each)[1:-1] for each in found.records[Kind.ASSETS]]
@@ -380,7 +380,7 @@ def _find_runs(archive: Archive, found: FoundRecords) -> None:
 
 
 def _find_mentions(archive: Archive, found: FoundRecords) -> None:
-    """Find the records of the newest version that quote one of the records."""
+    """Find other records in the newest version that quote one of the records to forget."""
     texts = {each.strip()[:_QUOTED_CHARACTERS] for each in found.spelled()} - {""}
     quoted = [lossless_json.text(each)[1:-1] for each in texts if len(each) >= _LEAST_QUOTED or each in found.alone]
     state = archive.state()

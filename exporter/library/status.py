@@ -34,7 +34,7 @@ class StatusProblem(Enum):
     """A run or ``verify`` found damaged files in versions, which are still damaged."""
     STALE = auto()
     FIRST_RUN = auto()
-    """The first run has not ended yet."""
+    """The first run is still unfinished."""
     INCOMPLETE = auto()
 
 

@@ -23,7 +23,7 @@ _TIMEOUT: Final = timedelta(seconds=30)
 
 
 class TokenState(StrEnum):
-    """What a service answered to a token."""
+    """A service's answer to a token."""
 
     ACCEPTED = "accepted"
     REFUSED = "refused"

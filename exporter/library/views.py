@@ -239,7 +239,7 @@ def locked(archive: Archive, settings: Settings) -> Iterator[None]:
 
 
 def finish_forgetting(archive: Archive, views: Iterable[LatestView], sign: Sign | None = None) -> ForgettingNote | None:
-    """Do what is left of a removal of records; return its note, or ``None`` if there is no removal.
+    """Finish a removal of records that has begun; return its note, or ``None`` if there is no removal.
 
     Args:
         archive: the archive, whose lock the caller holds.
@@ -294,7 +294,7 @@ def with_help(
 
     Args:
         files: of a view.
-        is_there: tells which of them need not be rendered.
+        is_there: returns whether a file exists already, so that it need not be rendered.
         alone: how many pages are rendered before the second process starts.
 
     Raises:
@@ -372,7 +372,7 @@ def titled(options: SiteOptions, records: RecordSource, service: Records) -> Sit
 
 
 def served_options(settings: Settings, archive: Archive) -> SiteOptions:
-    """Return the options of an archive's site with the blog's title, for a page that is made alone."""
+    """Return an archive's site options with the blog's title, for a page that is made alone."""
     options = site_options(settings, archive.path)
     if options.title:
         return options
@@ -416,7 +416,7 @@ def _markdown_view(settings: Settings, root: Path, service: Records) -> LatestVi
 
 
 def captured_pages(archive: Archive, state: State, settings: Settings) -> CapturedPages:
-    """Return the captured pages of an archive, and how the addresses of its entries are built."""
+    """Return an archive's captured pages, with the patterns of its entries' addresses."""
     from exporter.site.captured import CapturedPages  # noqa: PLC0415 - see above
 
     found = CapturedPages(archive.layout)

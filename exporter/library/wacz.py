@@ -1,4 +1,4 @@
-"""Export the captures of an archive as one WACZ file, with its report next to it."""
+"""Export an archive's captures as one WACZ file, with a report next to it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def export_wacz(
     at: int | None = None,
     check: Callable[[State], None] = lambda _: None,
 ) -> Exported:
-    """Pack the captures of an archive into ``target``, with the posts of a version as its list of pages.
+    """Pack an archive's captures into ``target``, with the posts of a version as the list of pages.
 
     Args:
         archive: the archive's folder; nothing else is read.
@@ -163,7 +163,7 @@ def removed_entries(reader: Archive, state: State) -> Iterator[Raw]:
 
 
 class _Package:
-    """Writes one WACZ file, and counts what is in it."""
+    """Writes one WACZ file, and counts its content."""
 
     def __init__(self, reader: Archive, posts: Posts, kept: Sequence[Capture], found: FoundPages) -> None:
         self._reader = reader
@@ -240,7 +240,7 @@ class _Package:
 
 
 class _Renderer:
-    """Writes pages of posts into a WARC file of their own, as resources at addresses that no server has."""
+    """Writes pages of posts into a separate WARC file, as resources at addresses that no server has."""
 
     def __init__(self, reader: Archive, posts: Posts, content: IO[bytes]) -> None:
         self.lines: list[IndexLine] = []
@@ -270,7 +270,7 @@ class _Renderer:
         self._information = self._writer.information(self._name, self._moment, fields)
 
     def add(self, post: ExportPost) -> PageLine:
-        """Write the page of a post, and return its line."""
+        """Write a post's page, and return its line in the list of pages."""
         url = rendered_url(self._posts, post.id)
         page = b"".join(content_chunks(Content(url, self._pages.chunks(post)), self._root))
         offset = self._content.tell()

@@ -155,7 +155,7 @@ class Catalogue:
         library: the blogs whose records these are, if there are several.
 
     Attributes:
-        captures: the captures of an entry's page by the entry's id; none of an entry that not everybody may read.
+        captures: the captures of each public entry's page, by the entry's id.
         comment_table: the comments.
         posts: the entries by date, the undated first.
         dated: those that are posts; the rest are pages.
@@ -265,7 +265,7 @@ class Catalogue:
         return (self.service.comment(raw) for raw in raws if raw is not None)
 
     def page_of(self, address: str) -> str | None:
-        """Return the path of an entry's page by an address in the blog, or ``None``."""
+        """Return the path of the entry page for an address in the blog; ``None`` without one."""
         entry_id = self._addresses.entry_of(address)
         return None if entry_id is None else self.by_id[entry_id].page
 
@@ -342,7 +342,7 @@ class Catalogue:
     def _summaries(
         self, found: Iterable[tuple[str, EntryFacts]], marks: list[tuple[str, str, str]]
     ) -> Iterator[PostSummary]:
-        """Yield what lists show of each entry, keep its beginning, and add its id, marks and category to ``marks``."""
+        """Yield each entry's facts for lists. Keep its beginning, and add its id, marks and category to ``marks``."""
         for entry_id, facts in found:
             post = self._summary(entry_id, facts)
             marks.append((post.id, facts.marks, post.category))
@@ -396,7 +396,7 @@ class Catalogue:
         """Return the links in bodies that may lead to other entries, so that pages change with their targets.
 
         They are found without parsing. A link that this misses leads to the web until the page is made for another
-        reason. ``host`` is the host of the entry's own address, if its service states that. In a library, the links are
+        reason. ``host`` comes from the entry's own address, if its service states that. In a library, the links are
         absolute, and the hosts of all blogs count.
         """
         hosts = {host} - {""} if self.library is None else self.library.hosts
@@ -421,7 +421,7 @@ class Catalogue:
 
 
 class _Categories:
-    """The names of the categories of list items, by their ids."""
+    """The category name of each list item, by its id."""
 
     def __init__(self, found: Iterable[tuple[str, ItemFacts]]) -> None:
         self._numbers: dict[str, int] = {}
@@ -431,7 +431,7 @@ class _Categories:
         self._names = list(self._numbers)
 
     def of(self, item_id: str) -> str:
-        """Return the name of the category of a list item; empty if there is no such item."""
+        """Return the category name of a list item; empty if there is no such item."""
         number = self._rows.find(key_of_id(item_id))
         return "" if number is None else self._names[number]
 
@@ -441,7 +441,7 @@ class Alike:
 
     Args:
         posts: all entries.
-        found: the ids of the similar entries of each entry, the closest first.
+        found: for each entry the ids of similar entries, the closest first.
     """
 
     def __init__(self, posts: PostsById, found: Iterable[tuple[str, Known]]) -> None:
@@ -456,7 +456,7 @@ class Alike:
         return entry_id in self._posts and self._places[self._posts.place(entry_id) * MAX_SIMILAR] < len(self._posts)
 
     def get(self, entry_id: str, default: Sequence[str] = ()) -> Sequence[str]:
-        """Return the ids of the entries like an entry, the closest first."""
+        """Return the ids of similar entries, the closest first."""
         if entry_id not in self._posts:
             return default
         start = self._posts.place(entry_id) * MAX_SIMILAR
@@ -488,7 +488,7 @@ def safe_name(record_id: str) -> str:
 
 
 def anchor_name(comment_id: str) -> str:
-    """Return the last part of a comment's anchor: its id, or its hash if an address cannot hold the id."""
+    """Return the last part of a comment's anchor. It is the id, or a hash if an address cannot hold the id."""
     return comment_id if _ANCHOR.fullmatch(comment_id) else safe_name(comment_id)
 
 

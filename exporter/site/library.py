@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from exporter.site.history import GoneEntry
 
 BLOG_ID: Final = "library"
-"""Stands for the blog where the records of one blog have its ID."""
+"""The blog ID of a library, whose records come from several blogs."""
 COLOURS: Final = 8
-"""Colours for blogs; further blogs have the same ones again."""
+"""The number of colours for blogs. Further blogs use them again."""
 _PLAIN_NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,11}")
 _NUMBER_DIGITS: Final = 12
 _OTHER_ID: Final = "~"
@@ -47,8 +47,8 @@ class LibraryBlog:
     """A blog of a library.
 
     Attributes:
-        key: names it in ids.
-        number: its place from 1, the oldest home first.
+        key: its name in ids.
+        number: its place in the library from 1, the oldest blog first.
         title: its name, unlike that of every other blog.
         blog_id: its domain.
         version: the version of its archive.
@@ -69,7 +69,7 @@ class LibraryBlog:
 
     @property
     def shown(self) -> tuple[str, int, str, str]:
-        """What pages show of it, apart from the page about the library."""
+        """The facts about it that pages show, apart from the page about the library."""
         return self.key, self.number, self.title, self.blog_id
 
     @property
@@ -84,7 +84,7 @@ class LibraryBlog:
 
 
 def blog_keys(blog_ids: Iterable[str]) -> list[str]:
-    """Return a key for each blog; blogs with one ID have a number after it."""
+    """Return a key for each blog: its ID, with a number if several blogs have the same ID."""
     found: dict[str, None] = {}
     for blog_id in blog_ids:
         key = _NOT_IN_KEYS.sub("-", blog_id.lower())[:_MAX_KEY_CHARACTERS].strip(".-") or "blog"
@@ -134,7 +134,7 @@ class BlogRecords:
 
 
 class PostCopy(NamedTuple):
-    """A moved post in one blog; ``gone_at`` states when its service no longer had it, or is empty."""
+    """A moved post in one blog. ``gone_at`` is the time when its service no longer had it; empty if it has it."""
 
     blog: LibraryBlog
     post: Post
@@ -151,14 +151,14 @@ class AllGone(NamedTuple):
 
 
 class _Same:
-    """Records of one kind that are the same.
+    """Groups of records that pages show as one record.
 
     Args:
-        groups: the ids of each, the shown one first.
+        groups: the ids in each group, the shown one first.
 
     Attributes:
-        members: the ids by that of the shown one.
-        shown: the shown one by the id of any of them.
+        members: the ids in a group, by the shown id.
+        shown: the shown id, by any id in the group.
     """
 
     def __init__(self, groups: Iterable[Sequence[str]]) -> None:
@@ -252,7 +252,7 @@ class Library:
         return self._ids[kind]
 
     def identity(self, kind: Kind, record_id: str) -> bytes | None:
-        """Return what changes with the record in any of its blogs; ``None`` if there is no such record."""
+        """Return 32 bytes that change with the record in any of its blogs; ``None`` if there is no such record."""
         return self._identity(kind, record_id) if record_id in self._known[kind] else None
 
     def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:
@@ -278,7 +278,7 @@ class Library:
         return sorted(found if same is None else {same.shown.get(each, each) for each in found}, key=sort_key)
 
     def _same(self, kind: Kind) -> _Same | None:
-        """Return which records of a kind are the same."""
+        """Return the groups of records of a kind; ``None`` if records of this kind are never grouped."""
         return {Kind.ENTRIES: self._copies, Kind.ENTRY_LIST: self._copies, Kind.COMMENTS: self._comments}.get(kind)
 
     def _source(self, record_id: str) -> tuple[BlogRecords, str]:
@@ -447,7 +447,7 @@ class WithoutRecords:
         return [each for each in self._records.ids(kind) if each not in self._left_out[kind]]
 
     def identity(self, kind: Kind, record_id: str) -> bytes | None:
-        """Return what changes with a remaining record."""
+        """Return 32 bytes that change with a remaining record; ``None`` for others."""
         return None if record_id in self._left_out[kind] else self._records.identity(kind, record_id)
 
     def load(self, kind: Kind, record_id: str) -> dict[str, Any] | None:

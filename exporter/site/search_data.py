@@ -74,8 +74,8 @@ class _Chunk(NamedTuple):
 def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
     """Yield the search page, each chunk, each shard after its chunks, and finally the index of both.
 
-    The ``pages`` are yielded in the order of the catalogue, each before the chunk with its entry, so that shared inputs
-    are read once.
+    The ``pages`` come in the catalogue's order, each before the chunk with its entry, so that shared inputs are read
+    once.
     """
     yield ViewFile("data/folds.js", fingerprint(unidata_version), lambda: data_script("folds", "", case_table()))
     facets = _facets(site)
@@ -114,7 +114,7 @@ def _chunks(posts: PostList) -> Iterator[_Chunk]:
 
 
 def _facets(site: Site) -> dict[str, str]:
-    """Return the names and labels of the choices that only some blogs need, in the order of the page."""
+    """Return the search choices that only some blogs need: their names and labels, in the page's order."""
     wanted = {"blog": site.blogs, "tag": site.tags, "author": site.authors, "kind": site.catalogue.pages()}
     labels = {
         "blog": site.t("Blogs"), "tag": site.t("Tags"), "author": site.t("Authors"), "kind": site.t("Kind"),
@@ -268,7 +268,7 @@ def pairs_of(entries: list[list[Any]]) -> set[str]:
 
 
 def _label_text(labels: list[Any]) -> str:
-    """Return the searched text of an entry's labels: its categories, tags and writer."""
+    """Return an entry's labels as searchable text: its categories, tags and writer."""
     categories, tags, author, *_ = labels
     return "\n".join([*categories, *tags, author])
 

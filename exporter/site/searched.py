@@ -24,7 +24,7 @@ class OtherText(NamedTuple):
 
 
 class Searched(NamedTuple):
-    """The texts of an entry: its own, and for each comment the anchor, the writer and the text."""
+    """An entry's texts: its own, and for each comment the anchor, the writer and the text."""
 
     text: str
     comments: list[list[str]]
@@ -39,7 +39,7 @@ def searched_text(
         entry: the entry.
         body: the text of its body if that is known.
         more: the text of its continuation if that is known.
-        others: what it says in other blogs.
+        others: its differing texts in other blogs.
     """
     body = plain_text(entry.body, quiet=True) if body is None else body
     more = plain_text(entry.more, quiet=True) if more is None else more

@@ -79,7 +79,7 @@ class Thumbnails:
         return f"thumbnails/{digest[:2]}/{digest}.webp"
 
     def files(self, paths: Iterable[str]) -> Iterator[ViewFile]:
-        """Yield the thumbnails of the pictures at these paths, each once. Then :meth:`of` knows all of them."""
+        """Yield the pictures' thumbnails, each once. Then :meth:`of` knows the pictures at all these paths."""
         if self._layout is None:
             return
         known, there = self._read_notes(self._layout), self._stored(self._layout)
@@ -104,7 +104,7 @@ class Thumbnails:
         return ViewFile(self.place(path), fingerprint, partial(self._again, path, note, thumbnail))
 
     def _again(self, path: str, note: Note, thumbnail: bytes) -> bytes:
-        """Return a thumbnail: the one just made, or that in ``latest/``, or a new one if that is damaged."""
+        """Return a thumbnail: the one just made, else the one in ``latest/``, else a new one."""
         if thumbnail or self._layout is None:
             return thumbnail
         with contextlib.suppress(OSError):
@@ -157,12 +157,12 @@ class JoinedThumbnails(Thumbnails):
         self._parts = parts
 
     def of(self, path: str) -> Note:
-        """Return a picture's note; it is made from the first archive that has the picture."""
+        """Return a picture's note, from the first archive that has the picture."""
         found = (part.of(path) for part in self._parts)
         return next((note for note in found if note.width or note.thumbnail), Note(0, 0, ""))
 
     def files(self, paths: Iterable[str]) -> Iterator[ViewFile]:
-        """Yield the thumbnails of the pictures at these paths, each once."""
+        """Yield the thumbnails for these pictures, each once."""
         left = dict.fromkeys(paths)
         for part in self._parts:
             own = [path for path in left if part.has(path)]

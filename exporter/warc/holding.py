@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from exporter.archive.safe_files import InnerPath
 
 _MOST_BYTES: Final = 64 << 20
-"""A larger answer is searched in its first bytes."""
+"""The part of a larger answer that is searched."""
 _LEAST_CHARACTERS: Final = 8
-"""A shorter text alone proves nothing: it must stand on a page together with its writer's name."""
+"""A page with a shorter text counts only if it also has the writer's name."""
 _LEAST_BYTES_ALONE: Final = 4
 """In UTF-8. A name of one kanji or of three Latin letters is part of so many words that it would take every page."""
 _PIECE_CHARACTERS: Final = 24
-"""A page may show the beginning of a text only."""
+"""Only a text's beginning is looked for, because a page may shorten the text."""
 _COMPRESSED: Final = frozenset({"br", "zstd", "compress", "x-compress"})
 """Encodings that this program never asks for, and that it can decode only with a further library, or not at all."""
 _BREAKS: Final = re.compile(r"\n|\r|<br\b[^>]{0,200}>|</?(?:p|div|li|h[1-6]|blockquote)\b[^>]{0,200}>", re.IGNORECASE)
@@ -57,8 +57,8 @@ class Sought:
     """Texts to look for.
 
     Attributes:
-        pieces: each of them alone is enough.
-        pairs: short texts with the name that must stand beside each.
+        pieces: beginnings of texts; a page with one of them counts.
+        pairs: short texts with their writers' names; a page must have both.
     """
 
     pieces: frozenset[str]
@@ -66,11 +66,11 @@ class Sought:
 
     @classmethod
     def of(cls, texts: Iterable[tuple[str, str]], alone: Iterable[str] = ()) -> Sought:
-        """Return what to look for.
+        """Prepare texts for the search.
 
         Args:
             texts: texts with their writers' names.
-            alone: texts that are enough alone, unless they are so short that they stand on every page by chance.
+            alone: texts that count without a name, unless they are so short that any page may have them by chance.
         """
         pieces = {_plain(each) for each in alone if len(each.encode("utf-8", "replace")) >= _LEAST_BYTES_ALONE}
         pairs = set()
@@ -88,14 +88,14 @@ class Sought:
             spelled.append(_unescaped(text))
         if "%" in text:
             spelled.append(unquote(text))
-        # Attributes, such as the address of a link, are within tags.
+        # Links' addresses are inside tags, so the second form keeps the tags.
         forms = [form for each in spelled for form in (_plain(each), _SPACE.sub("", html.unescape(each)))]
         if any(piece in form for form in forms for piece in self.pieces):
             return True
         return any(short in form and name in form for form in forms for short, name in self.pairs)
 
     def is_in_packed(self, data: bytes) -> bool:
-        """Return whether a page that was compressed by gzip holds one of them; in doubt it does."""
+        """Return whether a page compressed with gzip holds one of them, or cannot be decompressed."""
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
                 return self.is_in(decode_page(file.read(_MOST_BYTES), "").text)
@@ -104,7 +104,7 @@ class Sought:
 
 
 def _plain(text: str) -> str:
-    """Return a text without markup, escapes and white space; a page may show markup as text, so twice."""
+    """Return a text without markup, escapes and white space. Two rounds, because a page may show markup as text."""
     for _ in range(2):
         text = html.unescape(_TAG.sub("", text))
     return _SPACE.sub("", _TAG.sub("", text))
@@ -116,9 +116,9 @@ def _unescaped(text: str) -> str:
 
 
 def find_exchanges(layout: Layout, sought: Sought) -> Exchanges:
-    """Return where the exchanges are recorded whose answers or addresses hold one of the texts.
+    """Find the recorded exchanges whose answers or addresses hold one of the texts.
 
-    A record that only refers to such an answer is one of them.
+    A record that only refers to such an answer counts as one.
 
     Raises:
         ArchiveDamaged: a WARC file is damaged.
@@ -143,7 +143,7 @@ def find_addresses(layout: Layout, sought: Sought) -> frozenset[str]:
 
 
 class _Search:
-    """Finds the exchanges of one capture after the other, the oldest first."""
+    """Searches the files of all captures, which must be given oldest first."""
 
     def __init__(self, sought: Sought) -> None:
         self._sought = sought
@@ -189,7 +189,7 @@ class _Search:
 
 
 def _text(record: WarcRecord) -> str | None:
-    """Return the text of an answer, with its head; empty for pictures and the like.
+    """Return an answer's head and body as text; empty for pictures and the like.
 
     ``None`` if no library here can decompress it, so that it may hold any text.
     """

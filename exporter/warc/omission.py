@@ -1,7 +1,7 @@
 """Write the captures of an archive again without some recorded exchanges. All other records keep their bytes.
 
-Each record of a WARC file is a gzip member of its own, so a file without a record is the file without these bytes. The
-index then has other places, and each ``capture.json`` from there on the hash of another one before it.
+Each WARC record is a separate gzip member, so a record is removed by leaving out its bytes. Later records
+move, so the index changes. From the first changed ``capture.json`` on, each names a new hash of the one before it.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def rewrite_captures(
 
     Args:
         layout: the archive.
-        exchanges: where the records begin, by capture and file.
+        exchanges: the offsets at which the records begin, by capture and file.
         addresses: the addresses about which no ``capture.json`` states anything afterwards.
         target: the folder, on the same disk.
 
     Returns:
-        ``{"capture", "before", "after"}`` for each capture whose ``capture.json`` is another one now.
+        ``{"capture", "before", "after"}`` for each ``capture.json`` that changed: the number and both hashes.
 
     Raises:
         ArchiveDamaged: a file of a capture is damaged.

@@ -24,7 +24,6 @@ from exporter.settings import read_config
 if TYPE_CHECKING:
     from exporter.window.window import Window
 
-_BLOGS: Final = "blogs"
 _KEY_DIGITS: Final = 16
 
 
@@ -52,7 +51,7 @@ class KnownArchive:
         path: its folder, absolute and without links.
         name: the blog's title, or else its ID or the folder's name.
         blog_id: the blog; empty if the archive cannot be read.
-        health: how it is.
+        health: its state.
     """
 
     key: str
@@ -67,8 +66,13 @@ def key_of(path: Path) -> str:
     return hashlib.sha256(place_of(path).encode("utf-8", "surrogateescape")).hexdigest()[:_KEY_DIGITS]
 
 
+def blogs_folder() -> Path:
+    """Return the folder for new archives and exports: ``~/blogs``."""
+    return Path.home() / "blogs"
+
+
 def known(window: Window) -> list[KnownArchive]:
-    """Return all known archives in the order of their names: noted by backups, in the settings file, in ``~/blogs``."""
+    """Return the archives noted by backups, in the settings file, in ``~/blogs`` and of jobs, in the order of names."""
     found = [described(path) for path in _places(window)]
     return sorted(found, key=lambda each: (each.name.casefold(), str(each.path)))
 
@@ -86,7 +90,7 @@ def find(window: Window, key: str) -> Path:
 
 
 def described(path: Path) -> KnownArchive:
-    """Return what is known of the archive in a folder, which may be missing or damaged."""
+    """Describe the archive in a folder. It may be missing or damaged."""
     blog_id = ""
     with suppress(BlogExporterError, OSError):
         blog_id = Archive.open(path).info.blog_id
@@ -145,7 +149,7 @@ def _places(window: Window) -> Iterator[Path]:
     with suppress(BlogExporterError):
         noted += [table.archive for table in read_config(window.config).blogs.values()]
     with suppress(OSError):
-        noted += [each for each in sorted((Path.home() / _BLOGS).iterdir()) if is_archive(Layout(each))]
+        noted += [each for each in sorted(blogs_folder().iterdir()) if is_archive(Layout(each))]
     noted += [Path(job.place) for job in window.jobs.all() if job.place and is_archive(Layout(Path(job.place)))]
     seen = set()
     for path in noted:
@@ -156,5 +160,5 @@ def _places(window: Window) -> Iterator[Path]:
 
 
 def _is_fleet(path: Path) -> bool:
-    """Return whether a folder exists and holds other things than one archive, such as a fleet of them."""
+    """Return whether a folder exists and is no single archive, such as a folder of many archives."""
     return path.is_dir() and not is_archive(Layout(path)) and not ArchiveLock(Layout(path).lock).holder()

@@ -19,8 +19,8 @@ from exporter.service.declarations import DECLARATIONS
 from exporter.settings import resolve
 from exporter.translation import translated
 from exporter.window import archives, copies, doctor, export, move, nightly, notifications
-from exporter.window.pages import Redirect, progress_document
-from exporter.window.progress import OF_THE_BLOG, command_of
+from exporter.window.pages import Redirect
+from exporter.window.progress import OF_THE_BLOG, command_of, job_values
 from exporter.window.uploads import FILE_FIELD
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _RUNS_SHOWN: Final = 5
 
 
 def blog(window: Window, asked: Asked) -> Answer:
-    """Answer a request about an archive with the page that its path names."""
+    """Answer a request below ``blog/KEY`` with the page that its path names."""
     path = archives.find(window, asked.parts[1] if len(asked.parts) > 1 else "")
     page = BLOG_ROUTES.get(asked.parts[2] if len(asked.parts) > 2 else "")
     if page is None:
@@ -47,37 +47,23 @@ def overview(window: Window, asked: Asked, path: Path) -> Answer:
     return window.page(
         "blog.html",
         blog=archives.described(path),
-        job=None,
         **_newest_job(window, path),
         **_state_of(window, path),
-        deeds=[(name, *_DEEDS[name]) for name in _DEEDS if name in BLOG_ROUTES],
+        actions=[(name, *_ACTIONS[name]) for name in _ACTIONS if name in BLOG_ROUTES],
         status_command=suggested("status", path),
         key=asked.parts[1],
     )
 
 
 def _newest_job(window: Window, path: Path) -> dict[str, Any]:
-    """Return the newest backup that the window started, if it runs or did not succeed; templates show it."""
+    """Return the newest backup that the window started as values for the page, if it runs or did not succeed."""
     place = str(path)
     jobs = (job for job in window.jobs.all() if job.place and archives.key_of(Path(job.place)) == archives.key_of(path))
     found: Job | None = next((job for job in jobs if job.about in OF_THE_BLOG), None)
-    nothing: dict[str, Any] = {
-        "shown_job": None,
-        "state": None,
-        "progress": None,
-        "command": suggested("backup", place),
-    }
-    if found is None:
-        return nothing
-    state = found.state()
-    if not state.running and state.exit_code in (0, 3):
-        return {**nothing, "command": command_of(found)}
-    return {
-        "shown_job": found,
-        "state": state,
-        "progress": progress_document(state, window.language),
-        "command": command_of(found),
-    }
+    values = job_values(window, found)
+    if found is not None and not values["state"].running and values["state"].exit_code in (0, 3):
+        values = job_values(window, None)
+    return {**values, "command": suggested("backup", place) if found is None else command_of(found)}
 
 
 def _state_of(window: Window, path: Path) -> dict[str, Any]:
@@ -109,7 +95,7 @@ def _lines(document: Mapping[str, Any], path: Path) -> Iterator[str]:
 
 
 def save(window: Window, asked: Asked, path: Path) -> Answer:
-    """Save the blog again: from its service, or from a newer file that the form brings."""
+    """Back the blog up again: from its service, or from a newer export file in the form."""
     if asked.method != "POST":
         return Redirect(f"blog/{asked.parts[1]}")
     files = asked.form.get(FILE_FIELD, [])
@@ -127,9 +113,9 @@ def check_files(window: Window, asked: Asked, path: Path) -> Answer:
 
 
 def read(window: Window, asked: Asked, path: Path) -> Answer:
-    """Start the server of the archive, and lead to it.
+    """Start the archive's server, and show a page that leads to it.
 
-    A form cannot lead to another origin itself, since the window's policy forbids that. A page can.
+    The form itself cannot lead there: the window's policy forbids forms that lead to another origin.
     """
     if asked.method == "POST":
         window.readers.open(path)
@@ -153,7 +139,7 @@ BLOG_ROUTES: Final[Mapping[str, BlogPage]] = {
     "schedule": nightly.nightly,
     "verify": check_files,
 }
-_DEEDS: Final = {
+_ACTIONS: Final = {
     "export": (message("Export"), message("Files for another service, or a book")),
     "move": (message("Move"), message("Into a WordPress, with a preview")),
     "schedule": (message("Every night"), message("When it is saved by itself")),
@@ -161,4 +147,4 @@ _DEEDS: Final = {
     "notifications": (message("Notices"), message("Who is told if a backup fails")),
     "doctor": (message("Something is wrong"), message("Find out what, and what to do")),
 }
-"""The pages that an archive's page leads to, if they exist: their names, and what they do."""
+"""Links on an archive's page: the name and description of each target, by the end of its path."""

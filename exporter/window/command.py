@@ -1,4 +1,4 @@
-"""``app``: the window, in the person's own browser. A second start opens the window that is there."""
+"""``app``: the window, in the person's own browser. A second start opens the window that already runs."""
 
 from __future__ import annotations
 
@@ -102,10 +102,10 @@ async def _run(server: WindowServer, out: Output, signals: Signals, *, opens: bo
 
 
 def _open_other(folder: Path, out: Output, *, opens: bool) -> None:
-    """Open the window that another process has.
+    """Open the window of another process in the browser.
 
     Raises:
-        UsageError: it has not told its address in a few seconds.
+        UsageError: that process does not state its address within a few seconds.
     """
     import time
 

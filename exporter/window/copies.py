@@ -23,8 +23,9 @@ from exporter.errors import BlogExporterError, UsageError
 from exporter.library.export import check_apart
 from exporter.message import message
 from exporter.settings import resolve
-from exporter.window.deeds import about_blog, complaints, folder, line, shown, start
+from exporter.window.actions import about_blog, complaints, folder, line, start
 from exporter.window.pages import Redirect
+from exporter.window.progress import job_values
 from exporter.window.uploads import safe_name
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 _ABOUT: Final = "copy"
 _DISKS: Final = ("/media/", "/run/media/", "/mnt/")
 _BUCKET: Final = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,62}(/[^\s?#]*)?")
-_READER: Final = re.compile(r"age1[02-9ac-hj-np-z]{58}")
-"""A recipient of age: Bech32 of 32 bytes (age-encryption.org/v1)."""
+_RECIPIENT: Final = re.compile(r"age1[02-9ac-hj-np-z]{58}")
+"""An age recipient: 32 bytes in Bech32 (age-encryption.org/v1)."""
 
 
 def copies(window: Window, asked: Asked, archive: Path) -> Answer:
@@ -47,14 +48,13 @@ def copies(window: Window, asked: Asked, archive: Path) -> Answer:
             start(window, archive, _ABOUT, _words(asked, archive))
             return Redirect(f"blog/{asked.parts[1]}/copies")
     about = about_blog(asked, archive)
-    job = window.jobs.newest(str(archive), _ABOUT)
     reader = Archive.open(archive)
     head = len(reader.versions())
     return window.page(
         "copies.html",
         status=400 if wrong else 200,
         **about,
-        **shown(window, job),
+        **job_values(window, window.jobs.newest(str(archive), _ABOUT)),
         known=[_described(window, archive, place, copy, head) for place, copy in known_copies(archive).items()],
         disks=list(_disks(archive)),
         name=safe_name(about["blog_id"]),
@@ -71,12 +71,12 @@ def _words(asked: Asked, archive: Path) -> list[str]:
         UsageError: an answer is missing or wrong.
     """
     place = _place(asked, archive)
-    if asked.text("deed") == "verify":
+    if asked.text("task") == "verify":
         if place not in known_copies(archive):
             raise UsageError(message("There is no such copy."))
         return ["verify", place]
     readers = line(asked, "readers").replace(",", " ").split()
-    if not all(map(_READER.fullmatch, readers)):
+    if not all(map(_RECIPIENT.fullmatch, readers)):
         raise UsageError(
             message("A recipient of age begins with age1 and has 62 characters. Correct it, or leave it out.")
         )

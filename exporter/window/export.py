@@ -31,7 +31,7 @@ from exporter.export.reasons import kind_name
 from exporter.export.report import HEADINGS, KINDS
 from exporter.message import Message, message
 from exporter.translation import translated
-from exporter.window.deeds import about_blog, complaints, document_of, shown, start, ticked
+from exporter.window.actions import about_blog, complaints, document_of, start, ticked
 from exporter.window.export_form import (
     BlogFacts,
     asked_ways,
@@ -43,6 +43,7 @@ from exporter.window.export_form import (
     words_of,
 )
 from exporter.window.pages import Redirect
+from exporter.window.progress import job_values
 
 if TYPE_CHECKING:
     from exporter.cli.export_options import ExportJob
@@ -139,7 +140,7 @@ def _shown_at(asked: Asked, place: Destination, job: Job, home: str, **more: str
 
 
 def _about(place: Destination) -> str:
-    """Return the kind of a job that exports for a place."""
+    """Return the kind of job that exports for a place."""
     return f"export {place.name}"
 
 
@@ -164,20 +165,20 @@ def _write(window: Window, asked: Asked, archive: Path, place: Destination, job:
 
 def _result(window: Window, asked: Asked, archive: Path, place: Destination, job: Job) -> Answer:
     """Show a trial or an export: its progress, then its report; after the export also the next steps."""
-    context, trial = shown(window, job), _TRIAL in job.words
-    exports = [_side(window, each) for each in _exports(job)] if context["state"].exit_code == 0 else []
+    values, trial = job_values(window, job), _TRIAL in job.words
+    exports = [_side(window, each) for each in _exports(job)] if values["state"].exit_code == 0 else []
     made = parsed(job.words)
     redirects = None if trial else redirects_job(place, made)
     beside = window.jobs.get(asked.query.get("redirects", ""))
     if beside is not None and (beside.about, beside.place) != (_REDIRECTS, str(archive)):
         beside = None
     steps = [] if trial or not exports else list(_steps(window, place, made, exports, redirects, _home(asked)))
-    lines = [each for each in context["state"].lines if not _TABLE_LINE.fullmatch(each.text)]
+    lines = [each for each in values["state"].lines if not _TABLE_LINE.fullmatch(each.text)]
     commands = [command_line(made), *([] if redirects is None else [command_line(redirects)])]
     return window.page(
         "export_result.html",
         **about_blog(asked, archive),
-        **context,
+        **values,
         place=place,
         label=translated(place.label, window.language),
         trial=trial,
@@ -186,7 +187,7 @@ def _result(window: Window, asked: Asked, archive: Path, place: Destination, job
         headings=[translated(each, window.language) for each in HEADINGS],
         lines=lines,
         steps=steps,
-        beside=shown(window, beside),
+        beside=job_values(window, beside),
         home=_home(asked),
         commands=commands,
     )

@@ -43,7 +43,8 @@ from exporter.service.declarations import FlagSettings
 from exporter.service.interface import Records
 from exporter.service.registry import FLAG_SETTINGS, service_of
 from exporter.settings import Settings, resolve
-from exporter.window.deeds import chosen, folder, line, ticked
+from exporter.window.actions import chosen, folder, line, ticked
+from exporter.window.archives import blogs_folder
 from exporter.window.uploads import safe_name
 
 if TYPE_CHECKING:
@@ -52,22 +53,21 @@ if TYPE_CHECKING:
     from exporter.window.pages import Asked
     from exporter.window.window import Window
 
-_BLOGS: Final = "blogs"
 _SILENT: Final = Output(verbosity=-1)
 
 
 @dataclass
 class BlogFacts:
-    """The answers that a blog's archive has already, and the samples for the questions about its flags.
+    """The answers that are known for a blog already, and samples for the questions about its flags.
 
     Attributes:
         blog_id: the blog.
         service: reads its records.
-        declared: the meaning of its flags, as far as settings or earlier answers say it.
+        declared: the meaning of its flags, as far as settings or earlier answers declare it.
         known: the patterns of its entries' addresses.
-        inferred: the pattern and the links that show it, if no source declares one.
-        entries: the samples of entries to ask about; empty if that is declared.
-        comments: the samples of comments to ask about; empty if that is declared.
+        inferred: a pattern found in the links between entries, if no pattern is declared.
+        entries: samples of entries to ask about; empty if their flags are declared.
+        comments: samples of comments to ask about; empty if their flags are declared.
         first: the id and the title of an entry whose address to ask for; ``None`` if addresses are known.
     """
 
@@ -136,30 +136,30 @@ def _facts(state: State, settings: Settings, service: Records, blog_id: str) -> 
 
 
 def proposed_folder(blog_id: str, place: Destination) -> Path:
-    """Return a new folder for an export, below ``blogs`` in the home folder."""
-    return free_folder(Path.home() / _BLOGS / safe_name(f"{blog_id}-{place.name}"))
+    """Return a new folder for an export, below ``~/blogs``."""
+    return free_folder(blogs_folder() / safe_name(f"{blog_id}-{place.name}"))
 
 
 def asked_ways(place: Destination) -> list[Comments]:
-    """Return the ways of comments, the usual one of the format first."""
+    """Return the possible places of comments, the format's usual one first."""
     shows = NAMED[place.form].shows
     return sorted(comment_ways(place), key=lambda way: way is not shows)
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """A form that was read: the export that it asks for, and the new blog's address, which may be empty."""
+    """The answers in a form: the requested export, and the new blog's address, which may be empty."""
 
     job: ExportJob
     home: str
 
     def words(self) -> list[str]:
-        """Return the command's words, which repeat every answer: a trial keeps none."""
+        """Return the command. It states every answer, because a trial stores none."""
         return words_of(self.job)
 
 
 def words_of(job: ExportJob) -> list[str]:
-    """Return the words of the command that writes an export."""
+    """Return the command that writes an export."""
     names = (*FLAG_SETTINGS, *REPEATED)
     return command_words("export", job.given, job.form, str(job.archive), str(job.target), names=names)
 
@@ -210,7 +210,7 @@ def _read_addresses(asked: Asked, place: Destination, facts: BlogFacts, given: d
 
 
 def read_flags(asked: Asked, facts: BlogFacts, form: Format, given: dict[str, Any]) -> None:
-    """Read which samples everybody can see; without a public entry, everything becomes a draft.
+    """Read which samples are public. Without a public entry, everything becomes a draft.
 
     Raises:
         UsageError: there is no public entry, and the format has no drafts.
@@ -237,10 +237,10 @@ def no_options(form: str, archive: Path, target: Path) -> dict[str, Any]:
 
 
 def parsed(words: tuple[str, ...]) -> ExportJob:
-    """Return the export that a command's words describe.
+    """Return the export that a command describes.
 
     Raises:
-        UsageError: they describe none.
+        UsageError: it is not an export.
     """
     given: Mapping[str, Any] = export_command.make_context("export", list(words[1:])).params
     form, archive, target = given["form"], given["archive"], given["target"]

@@ -21,8 +21,9 @@ from exporter.service.declarations import ATOMPUB
 from exporter.service.registry import profile_for
 from exporter.settings import config_folder, known_profiles, read_config, resolve
 from exporter.window import archives
-from exporter.window.pages import Redirect, progress_document
-from exporter.window.progress import command_of
+from exporter.window.actions import MAX_CHARACTERS, TIME
+from exporter.window.pages import Redirect
+from exporter.window.progress import job_values
 from exporter.window.uploads import FILE_FIELD
 
 if TYPE_CHECKING:
@@ -34,9 +35,7 @@ if TYPE_CHECKING:
 LOOK: Final = "look"
 INIT: Final = "init"
 _NOT_AUTHORISED: Final = 12
-_TIME: Final = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]")
 _ASSETS: Final = ("linked", "embedded", "none")
-_MAX_CHARACTERS: Final = 2000
 _SHORTEST_SECONDS: Final = 10.0
 """A shorter estimate would promise more than it knows."""
 
@@ -50,14 +49,14 @@ def look(window: Window, asked: Asked) -> Answer:
 
 
 def _source(window: Window, asked: Asked) -> str:
-    """Return the word by which commands name the blog: a path, a blog ID with a known service, or an address.
+    """Return the argument that names the blog in commands: a path, a blog ID with a known service, or an address.
 
     Raises:
         UsageError: the form names nothing.
     """
     uploaded = asked.form.get(FILE_FIELD, [])
     text = uploaded[0] if uploaded else asked.text("address").strip("\"'")
-    if not text or len(text) > _MAX_CHARACTERS or "\0" in text:
+    if not text or len(text) > MAX_CHARACTERS or "\0" in text:
         raise UsageError(message("Paste the address of a blog, or choose the file that its service gave you."))
     path = named_path(text)
     if path.exists():
@@ -78,7 +77,7 @@ def _source(window: Window, asked: Asked) -> str:
 
 
 def named_path(text: str) -> Path:
-    """Return a path as a person names it: absolute, with ``~``, or below the home folder."""
+    """Return the path that a person typed: absolute, with ``~``, or below the home folder."""
     try:
         path = Path(text).expanduser()
     except RuntimeError:
@@ -96,20 +95,16 @@ def _has_service(settings: Settings) -> bool:
 
 
 def found(window: Window, asked: Asked) -> Answer:
-    """Return the result of a check, and the form that begins the first backup: ``found/JOB``."""
+    """Show a check's result, and the form that begins the first backup: ``found/JOB``."""
     job = job_in(window, asked, LOOK)
     if job is None:
         return window.failed(message("There is no such page."), 404)
-    state, answer = job.state(), job.answer()
-    shown: dict[str, Any] = {
-        "job": job, "state": state, "progress": progress_document(state, window.language), "command": command_of(job),
-        "source": job.words[1],
-    }  # fmt: skip
-    if state.running:
-        return window.page("looking.html", **shown)
+    values, answer = {**job_values(window, job), "source": job.words[1]}, job.answer()
+    if values["state"].running:
+        return window.page("looking.html", **values)
     if "error" in answer or not answer:
-        return window.page("nothing_found.html", **shown)
-    return window.page("found.html", **shown, **_facts(window, job, state, answer))
+        return window.page("nothing_found.html", **values)
+    return window.page("found.html", **values, **_facts(window, job, values["state"], answer))
 
 
 def job_in(window: Window, asked: Asked, about: str) -> Job | None:
@@ -186,7 +181,7 @@ def _cost(estimate: Any) -> str:
 
 def _free_place(blog_id: str) -> Path:
     """Return a folder below ``~/blogs`` that is free, or has this blog's archive."""
-    folder = Path.home() / "blogs"
+    folder = archives.blogs_folder()
     number, path = 1, folder / blog_id
     while path.exists() and not _holds(path, blog_id):
         number += 1
@@ -246,13 +241,13 @@ def _way_words(window: Window, asked: Asked, answer: dict[str, Any]) -> list[str
 
 
 def _time_words(asked: Asked) -> list[str]:
-    """Return the option for the nightly backup's time; none for a quiet minute of the night."""
+    """Return the option for the nightly backup's time; without it, ``init`` chooses a minute at night."""
     when, time = asked.text("when"), asked.text("time")
     if when == "never":
         return ["--at", "never"]
     if when != "time":
         return []
-    if not _TIME.fullmatch(time):
+    if not TIME.fullmatch(time):
         raise UsageError(message("Choose a time such as 03:30 for the nightly backup."))
     return ["--at", time]
 
@@ -264,7 +259,5 @@ def _one_of(text: str, offered: tuple[str, ...]) -> str:
 def _kept_token(place: Path, token: str) -> Path:
     """Write a token into a file that only its owner can read, where ``init`` keeps them; return the file."""
     path = config_folder() / "tokens" / archives.key_of(place)
-    with atomic.translated(path):
-        atomic.make_folder(path.parent)
-        atomic.write_file(path, f"{token}\n".encode())
+    atomic.write_secret(path, token)
     return path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exporter.window import archives
@@ -23,14 +22,14 @@ def home(window: Window, _asked: Asked) -> Answer:
 
 
 def demo(window: Window, asked: Asked) -> Answer:
-    """Save the sample blog of the program: ``demo``."""
+    """Save the program's sample blog: ``demo``."""
     if asked.method != "POST":
         return Redirect("")
-    place = Path.home() / "blogs" / _SAMPLE
+    place = archives.blogs_folder() / _SAMPLE
     job = window.jobs.start(["demo", str(place)], about="demo", place=str(place), language=window.language)
     return Redirect(f"job/{job.id}")
 
 
 def ended(window: Window, asked: Asked) -> Answer:
-    """Return the last page; the server ends the window after it was sent."""
+    """Return the last page; after sending it, the server ends the window."""
     return window.page("ended.html") if asked.method == "POST" else Redirect("")

@@ -1,8 +1,8 @@
-"""Commands that the window runs: child processes that outlive it, each with a folder for what it says and answers.
+"""Jobs: commands that the window runs as child processes, which outlive it.
 
-A job is one command line of this program. Its process holds the lock in its folder while it runs, so that a window that
-was started later knows whether it still runs. What it says (:mod:`exporter.cli.events`) and its answer (``--json``) go
-to files, which every page that shows it reads.
+A job is one command line of this program, and has a folder. Its process holds the lock in the folder while it runs, so
+a window that was started later knows whether it still runs. Its events (:mod:`exporter.cli.events`) and its answer
+(``--json``) go to files, which the pages about it read.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _KEPT_JOBS: Final = 50
 _MAX_LINES: Final = 200
 _MAX_ANSWER_BYTES: Final = 1 << 24
 _STARTING_SECONDS: Final = 20.0
-"""A new process takes its lock after its imports, on a slow disk after seconds."""
+"""The time that a new process may need until it takes its lock; on a slow disk the imports alone take seconds."""
 _ASKED_SECONDS: Final = 2.0
-"""The window takes a job's lock for a moment when it asks whether the job runs."""
+"""A job waits so long for its lock: the window holds it for a moment when it tests whether the job runs."""
 _MAX_SAID_BYTES: Final = 1 << 18
-"""The newest counts and sentences are at the end of a file that a hostile blog can make long."""
+"""Only the end of the file is read: a hostile blog can make the file long, and the newest events come last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ class JobState:
         lines: the newest sentences.
         facts: the events ``way`` and ``finding`` of a check.
         answers: the answer for people, line by line.
-        opens: the address that it wants a browser to open; empty if none.
-        question: the question that it waits for an answer to; empty if none.
+        opens: the address that it asks a browser to open; empty without one.
+        question: the question that it waits for an answer to; empty without one.
         error: the sentence of the error that ended it; empty without one.
     """
 
@@ -100,9 +100,9 @@ class Job:
     Attributes:
         id: its name in addresses.
         words: the command line without the program's name.
-        about: what it works for, such as ``backup`` of an archive's folder; see :meth:`Jobs.newest`.
-        place: the archive that it is about; empty if none.
-        started: when, in ISO 8601 with the offset.
+        about: the kind of its work, such as ``backup``; see :meth:`Jobs.newest`.
+        place: the archive's folder; empty if it works on no archive.
+        started: the time in ISO 8601 with the offset.
         folder: its files.
     """
 
@@ -124,7 +124,7 @@ class Job:
         return state
 
     def answer(self) -> dict[str, Any]:
-        """Return the last document of ``--json``; empty if there is none."""
+        """Return the last document that ``--json`` printed; empty without one."""
         try:
             with (self.folder / ANSWER).open("rb") as file:
                 data = file.read(_MAX_ANSWER_BYTES)
@@ -137,7 +137,7 @@ class Job:
         """Ask its process to end soon and cleanly, as Ctrl-C does. The same command resumes a backup."""
         lock = ArchiveLock(self.folder / _LOCK)
         pid = lock.holder().get("pid")
-        # The number of a process that was killed may be another process's by now.
+        # After a kill, the number may belong to another process.
         if isinstance(pid, int) and lock.is_held():
             with suppress(OSError):
                 os.kill(pid, _INTERRUPT)
@@ -166,9 +166,9 @@ class Jobs:
         self._asking: dict[str, IO[bytes]] = {}
 
     def start(self, words: Sequence[str], *, about: str, place: str = "", language: str, asks: bool = False) -> Job:
-        """Start a command, to which ``--json`` and the language are added; return the job that runs it already.
+        """Start a command, with ``--json`` and the language added. If a job runs it already, return that job.
 
-        If it ``asks``, :meth:`reply` answers.
+        If the command ``asks`` questions, :meth:`reply` answers them.
         """
         with self._starting:
             same = (job for job in self.all() if job.words == tuple(words) and job.state().running)
@@ -237,7 +237,7 @@ class Jobs:
 
 
 def run_job(folder: Path) -> int:
-    """Run the command of a job in this process, and note its exit code.
+    """Run a job's command in this process, and write its exit code to a file.
 
     Raises:
         UsageError: the folder is no job, or its command runs already.
@@ -279,7 +279,7 @@ def _started(folder: Path, *, asks: bool) -> subprocess.Popen[bytes]:
 
 
 def _events(path: Path) -> list[dict[str, Any]]:
-    """Return the events in a file; a line that is none is a sentence, such as a traceback's."""
+    """Return the events in a file. Any other line, such as a traceback's, becomes a sentence."""
     try:
         with path.open("rb") as file:
             start = max(0, file.seek(0, os.SEEK_END) - _MAX_SAID_BYTES)

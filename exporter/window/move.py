@@ -1,7 +1,7 @@
 """The pages that move a blog into a WordPress by its API, and compare the two.
 
-The application password goes into a file that only this user can read, and the command names that file: no argument and
-no file of the job holds the password.
+The application password goes into a file that only this user can read, and the command names that file. So neither the
+command line nor the job's files contain the password.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from exporter.message import message
 from exporter.move.outcome import Did, Thing
 from exporter.service.registry import FLAG_SETTINGS
 from exporter.translation import translated, translator
-from exporter.window.deeds import about_blog, complaints, document_of, line, shown, start, ticked
+from exporter.window.actions import about_blog, complaints, document_of, line, start, ticked
 from exporter.window.export_form import BlogFacts, facts_of, read_flags
 from exporter.window.pages import Redirect
+from exporter.window.progress import job_values
 
 if TYPE_CHECKING:
     from exporter.window.jobs import Job
@@ -41,25 +42,25 @@ def move(window: Window, asked: Asked, archive: Path) -> Answer:
     """Answer a request for ``blog/KEY/move``: show the form and the newest move, try one, begin one."""
     facts, wrong = facts_of(window, archive), list[str]()
     if asked.method == "POST":
-        deed = asked.text("deed")
-        if deed == "forget":
+        task = asked.text("task")
+        if task == "forget":
             _password_file(window, archive).unlink(missing_ok=True)
             return _here(asked)
         with complaints(window, wrong):
-            words = _begun(window, asked, archive) if deed == "go" else _trial(window, asked, archive, facts)
+            words = _begun(window, asked, archive) if task == "go" else _trial(window, asked, archive, facts)
             start(window, archive, _ABOUT, words)
             return _here(asked)
     job = window.jobs.newest(str(archive), _ABOUT)
     home, user = (_value(job, name) for name in ("--to", "--new-home-user"))
-    context = shown(window, job)
+    values = job_values(window, job)
     return window.page(
         "move.html",
         status=400 if wrong else 200,
         **about_blog(asked, archive),
-        **context,
+        **values,
         facts=facts,
         trial=job is not None and _TRIAL in job.words,
-        sums=_sums(window, job) if job is not None and not context["state"].running else [],
+        sums=_sums(window, job) if job is not None and not values["state"].running else [],
         headings=[translated(WORDS[did], window.language) for did in Did],
         home=asked.text("home") or asked.query.get("home", "") or home,
         user=asked.text("user") or user,
@@ -76,7 +77,7 @@ def _here(asked: Asked) -> Redirect:
 
 
 def _trial(window: Window, asked: Asked, archive: Path, facts: BlogFacts) -> list[str]:
-    """Return the command for a trial, from the form, and keep the password.
+    """Return the command for the trial that a form asks for, and store the form's password.
 
     Raises:
         UsageError, ValueError: an answer is missing or wrong.
@@ -88,9 +89,7 @@ def _trial(window: Window, asked: Asked, archive: Path, facts: BlogFacts) -> lis
         raise UsageError(message("Name the user of your WordPress who gets the entries."))
     path = _password_file(window, archive)
     if password:
-        with atomic.translated(path):
-            atomic.make_folder(path.parent)
-            atomic.write_file(path, f"{password}\n".encode())
+        atomic.write_secret(path, password)
     elif not path.is_file():
         raise UsageError(message("Give the application password of that user."))
     given: dict[str, Any] = dict(move_command.make_context("move", ["wordpress", str(archive), "--to", home]).params)
@@ -107,7 +106,7 @@ def _trial(window: Window, asked: Asked, archive: Path, facts: BlogFacts) -> lis
 
 
 def _begun(window: Window, asked: Asked, archive: Path) -> list[str]:
-    """Return the words of the move that a trial showed.
+    """Return the command of the move that a trial showed.
 
     Raises:
         UsageError: no such trial succeeded.
@@ -119,7 +118,7 @@ def _begun(window: Window, asked: Asked, archive: Path) -> list[str]:
 
 
 def _password_file(window: Window, archive: Path) -> Path:
-    """Return the file of the application password for an archive's new home."""
+    """Return the file for the application password of an archive's new home."""
     name = hashlib.sha256(str(archive).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return window.folder / "passwords" / name
 
@@ -133,7 +132,7 @@ def _value(job: Job | None, option: str) -> str:
 
 
 def _sums(window: Window, job: Job) -> list[dict[str, Any]]:
-    """Return what became of each kind of record in the new home, by side."""
+    """Return the numbers in a move's result, by side and kind of record."""
     sides = document_of(job).get("sides")
     found = []
     for side in sides if isinstance(sides, list) else []:
@@ -162,7 +161,7 @@ def compare(window: Window, asked: Asked, archive: Path) -> Answer:
         "compare.html",
         status=400 if wrong else 200,
         **about_blog(asked, archive),
-        **shown(window, job),
+        **job_values(window, job),
         home=asked.text("home") or (job.words[2] if job is not None else _value(moved, "--to")),
         has_password=_password_file(window, archive).is_file(),
         wrong=wrong,
@@ -170,7 +169,7 @@ def compare(window: Window, asked: Asked, archive: Path) -> Answer:
 
 
 def _comparison(window: Window, asked: Asked, archive: Path) -> list[str]:
-    """Return the words of a comparison with the address in a form.
+    """Return the command for a comparison with the address in a form.
 
     Raises:
         UsageError, ValueError: it is no address.

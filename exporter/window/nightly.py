@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -14,8 +13,9 @@ from exporter.errors import UsageError
 from exporter.message import message, suggested
 from exporter.schedule import schedulers
 from exporter.translation import translated
-from exporter.window.deeds import about_blog, complaints, line, shown, start
+from exporter.window.actions import TIME, about_blog, complaints, line, start
 from exporter.window.pages import Redirect
+from exporter.window.progress import job_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from exporter.window.window import Window
 
 _ABOUT: Final = "schedule"
-_TIME: Final = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]")
 _RUNS_SHOWN: Final = 7
 
 
@@ -43,7 +42,7 @@ def nightly(window: Window, asked: Asked, archive: Path) -> Answer:
         "nightly.html",
         status=400 if wrong and asked.method == "POST" else 200,
         **about_blog(asked, archive),
-        **shown(window, window.jobs.newest(str(archive), _ABOUT)),
+        **job_values(window, window.jobs.newest(str(archive), _ABOUT)),
         known=known,
         possible=best is not None,
         only_signed_in=known is not None and known.scheduler == "systemd" and schedulers.runs_only_while_signed_in(),
@@ -56,15 +55,15 @@ def nightly(window: Window, asked: Asked, archive: Path) -> Answer:
 
 
 def _words(asked: Asked, archive: Path) -> list[str]:
-    """Return the words of the command that a form asks for.
+    """Return the command that a form asks for.
 
     Raises:
         UsageError: the time is invalid.
     """
-    if asked.text("deed") == "remove":
+    if asked.text("task") == "remove":
         return ["schedule", "remove", str(archive)]
     time = line(asked, "time")
-    if time and _TIME.fullmatch(time) is None:
+    if time and TIME.fullmatch(time) is None:
         raise UsageError(message("Give a time of day such as 03:17, or leave it empty."))
     return ["schedule", "install", str(archive), *(("--at", time) if time else ())]
 

@@ -20,7 +20,7 @@ from exporter.message import message, said, suggested
 from exporter.notify.delivery import Monitor, Signal
 from exporter.settings import Origin, own_config_path, read_config
 from exporter.translation import translated
-from exporter.window.deeds import about_blog, complaints, line
+from exporter.window.actions import about_blog, complaints, line
 from exporter.window.pages import Redirect
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def notifications(window: Window, asked: Asked, archive: Path) -> Answer:
     settings = settings_to_read_with(reader, {}, window.config)
     if asked.method == "POST":
         with complaints(window, wrong):
-            if asked.text("deed") == "try":
+            if asked.text("task") == "try":
                 told = translated(_tried(settings), window.language)
             else:
                 _set(window, asked, reader)
@@ -113,13 +113,13 @@ def _asked_setting(asked: Asked) -> tuple[str, str | None]:
     Raises:
         UsageError: the value is wrong.
     """
-    deed = asked.text("deed")
-    if deed == "monitor":
+    task = asked.text("task")
+    if task == "monitor":
         url = line(asked, "url")
         if url:
             Monitor(url)
         return "ping_url", url or None
-    if deed != "closing":
+    if task != "closing":
         raise UsageError(message("There is no such setting."))
     day = line(asked, "day")
     try:

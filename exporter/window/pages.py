@@ -1,4 +1,4 @@
-"""What the window's pages get and return, and their rendering: templates with the site's design."""
+"""Requests for the window's pages, the answers, and the templates, which use the site's design."""
 
 from __future__ import annotations
 
@@ -27,16 +27,15 @@ class Asked:
     form: Mapping[str, list[str]] = field(default_factory=dict)
 
     def text(self, name: str) -> str:
-        """Return the first value of a field of the form, without spaces around it; empty without one."""
+        """Return a form field's first value, without spaces around it; empty without one."""
         return next(iter(self.form.get(name, [])), "").strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """The next page: a path below the secret, or ``elsewhere`` a whole address."""
+    """A redirect to a path below the secret."""
 
     to: str
-    elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +65,11 @@ def rendered(template: str, language: str, root: str, status: int = 200, **conte
     """Return a page.
 
     Args:
-        template: its file.
-        language: of the page.
+        template: the name of its template.
+        language: the page's, ``en`` or ``ja``.
         root: the path to the first page, ``/SECRET/``.
         status: the HTTP status.
-        context: what the template shows.
+        context: the template's values.
     """
     values = {"breakable": _breakable, "t": translator(language), "language": language, "root": root, **context}
     return RenderedPage(_environment().get_template(template).render(values), status)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.layout import Layout
 from exporter.archive.reader import is_archive
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from exporter.window.window import Window
 
 OF_THE_BLOG: Final = ("backup", "demo", "init")
-"""The jobs that the page of their archive shows, as soon as it exists."""
+"""Kinds of jobs that the archive's page shows, as soon as the archive exists."""
 _OWN_PAGES: Final = {"look": "found", "sign-in": "sign-in"}
+"""Kinds of jobs that a page without an archive shows."""
 _PAGES_OF_A_BLOG: Final = {
     "compare": "compare", "copy": "copies", "export": "export", "move": "move",
     "schedule": "schedule",
 }  # fmt: skip
-"""The pages of an archive that show their own jobs."""
+"""Kinds of jobs that a page below the archive's page shows."""
 _HEADINGS: Final = {
     "backup": message("Save the blog"),
     "demo": message("Save the sample blog"),
@@ -36,37 +37,38 @@ _HEADINGS: Final = {
 
 
 def job(window: Window, asked: Asked) -> Answer:
-    """Return the page of a job, or pause or repeat it: ``job/ID``, ``job/ID/pause``, ``job/ID/again``."""
+    """Show, pause or repeat a job: ``job/ID``, ``job/ID/pause``, ``job/ID/again``."""
     found = window.jobs.get(asked.parts[1]) if len(asked.parts) > 1 else None
     if found is None:
         return window.failed(message("There is no such page."), 404)
-    deed = asked.parts[2] if len(asked.parts) > 2 else ""
-    if asked.method == "POST" and deed == "pause":
+    task = asked.parts[2] if len(asked.parts) > 2 else ""
+    if asked.method == "POST" and task == "pause":
         found.stop()
         return Redirect(f"job/{found.id}")
-    if asked.method == "POST" and deed == "again":
+    if asked.method == "POST" and task == "again":
         if not found.state().running:
             found = window.jobs.start(found.words, about=found.about, place=found.place, language=window.language)
         return Redirect(f"job/{found.id}")
     kind = found.about.partition(" ")[0]
     if kind in _OWN_PAGES:
         return Redirect(f"{_OWN_PAGES[kind]}/{found.id}")
-    if kind in OF_THE_BLOG and found.place and is_archive(Layout(Path(found.place))):
-        return Redirect(f"blog/{archives.key_of(Path(found.place))}")
-    key = archives.key_of(Path(found.place)) if found.place and is_archive(Layout(Path(found.place))) else ""
+    place = Path(found.place)
+    key = archives.key_of(place) if found.place and is_archive(Layout(place)) else ""
+    if key and kind in OF_THE_BLOG:
+        return Redirect(f"blog/{key}")
     if key and kind in _PAGES_OF_A_BLOG:
         part = found.about.partition(" ")[2]
         return Redirect(f"blog/{key}/{_PAGES_OF_A_BLOG[kind]}" + (f"/{part}/{found.id}" if part else ""))
-    state = found.state()
-    return window.page(
-        "job.html",
-        job=found,
-        state=state,
-        progress=progress_document(state, window.language),
-        heading=heading_of(found),
-        command=command_of(found),
-        key=key,
-    )
+    return window.page("job.html", **job_values(window, found), heading=heading_of(found), key=key)
+
+
+def job_values(window: Window, job: Job | None) -> dict[str, Any]:
+    """Return a job's values for a template: ``job``, ``state``, ``progress`` and ``command``."""
+    if job is None:
+        return {"job": None, "state": None, "progress": None, "command": ""}
+    state = job.state()
+    document = progress_document(state, window.language)
+    return {"job": job, "state": state, "progress": document, "command": command_of(job)}
 
 
 def heading_of(job: Job) -> str:

@@ -16,7 +16,7 @@ from exporter.serve.app import Server, site_folder
 from exporter.serve.listening import Place
 
 _STARTING_SECONDS: Final = 300.0
-"""A site that the archive does not have is made first."""
+"""A server starts late if the archive has no site yet, because it makes the site first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +41,16 @@ class Readers:
         self._opening = Lock()
 
     def address(self, archive: Path) -> str:
-        """Return the address of an archive that is open; empty otherwise."""
+        """Return the address of an archive's server; empty if it does not run."""
         reader = self._open.get(archive)
         return "" if reader is None else reader.address
 
     def are_open(self) -> bool:
-        """Return whether any archive is open."""
+        """Return whether any server runs."""
         return bool(self._open)
 
     def open(self, archive: Path) -> str:
-        """Start the server of an archive, unless it runs; return the address of the first page.
+        """Start an archive's server, unless it runs; return the address of the first page.
 
         Raises:
             BlogExporterError: the archive cannot be read.

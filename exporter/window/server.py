@@ -1,7 +1,7 @@
-"""The window's server on loopback: it checks every request, and hands it to the page or the deed that its path names.
+"""The window's server on loopback: it checks every request, and passes it to the page that the path names.
 
-It answers only if the ``Host`` names this machine and the path begins with the secret token. What changes anything is a
-``POST`` whose ``Origin`` is the window's own: a page of another site can neither read nor start anything.
+It answers only if the ``Host`` names this machine and the path begins with the secret token. Only a ``POST`` with the
+window's own ``Origin`` changes anything. So a page of another site can neither read nor start anything.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _HEADERS: Final = {
     ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Without a referrer, browsers would send the origin "null" with the window's own forms (Fetch, 3.2).
+    # With "no-referrer", browsers would send the origin "null" with the window's own forms (Fetch, 3.2).
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -53,15 +53,15 @@ _MAX_FORM_BYTES: Final = 1 << 18
 _POLL_SECONDS: Final = 0.5
 _HEARTBEAT_SECONDS: Final = 15.0
 _IDLE_SECONDS: Final = 3600.0
-"""Without a page that is open, and without a running job, the window ends after an hour."""
+"""The window ends after this time without a request and without a running job."""
 _READING_SECONDS: Final = 12 * 3600.0
-"""Reading an archive needs the window, but asks another server."""
+"""The same limit while an archive is open for reading. Its pages come from another server, so the window seems idle."""
 _STATIC: Final = {
     "site.css": ("site/static/site.css", "text/css"),
     "theme.js": ("site/static/theme.js", "text/javascript"),
     "icon.svg": ("site/static/icon.svg", "image/svg+xml"),
     "window.css": ("window/static/window.css", "text/css"),
-    "deeds.css": ("window/static/deeds.css", "text/css"),
+    "actions.css": ("window/static/actions.css", "text/css"),
     "window.js": ("window/static/window.js", "text/javascript"),
 }
 
@@ -71,7 +71,7 @@ class WindowServer:
     """Answers the window's requests.
 
     Attributes:
-        window: what the pages show and do.
+        window: the window's state.
         place: where to listen; its token is the secret in the address.
         warn: called with a sentence about an unexpected failure.
     """
@@ -107,7 +107,7 @@ class WindowServer:
                 self.ended.set()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        # Before anything that can fail: the page of a failure holds the secret in its links.
+        # Refuse before anything can fail: the links on a failure's page contain the secret.
         refusal = self._refusal(request)
         if refusal is not None:
             return with_headers(refusal, _HEADERS)
@@ -122,9 +122,9 @@ class WindowServer:
         return response if response.prepared else with_headers(response, _HEADERS)
 
     def _refusal(self, request: web.BaseRequest) -> web.Response | None:
-        """Return the answer to a request of another site, of another name of this machine, or without the secret."""
+        """Return the refusal of a request from another site, to another host name, or without the secret."""
         host = request.headers.get(hdrs.HOST, "")
-        # Chromium names no site with a WebSocket, only the origin of the page.
+        # Chromium opens a WebSocket without ``Sec-Fetch-Site``; it only states the page's origin.
         of_others = request.headers.get(hdrs.ORIGIN, f"http://{host}") != f"http://{host}" or is_from_elsewhere(request)
         if of_others or not is_own_name(host, self.place.host):
             return text_answer(403, WRONG_HOST)
@@ -166,8 +166,7 @@ class WindowServer:
     def _page_of(self, answer: Answer) -> web.StreamResponse:
         match answer:
             case Redirect():
-                place = answer.to if answer.elsewhere else f"{self.window.root}{answer.to}"
-                return web.Response(status=303, headers={hdrs.LOCATION: place})
+                return web.Response(status=303, headers={hdrs.LOCATION: f"{self.window.root}{answer.to}"})
             case RenderedPage():
                 return web.Response(
                     body=visible(answer.html)[0].encode(),

@@ -9,8 +9,8 @@ from exporter.cli.blog_names import blog_id_in
 from exporter.message import message
 from exporter.settings import config_folder
 from exporter.window.found import LOOK, job_in
-from exporter.window.pages import Redirect, progress_document
-from exporter.window.progress import command_of
+from exporter.window.pages import Redirect
+from exporter.window.progress import job_values
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,8 +22,8 @@ SIGN_IN: Final = "sign-in"
 
 
 def sign_in(window: Window, asked: Asked) -> Answer:
-    """Answer ``sign-in/JOB``: start with the job of a check; then show how it goes, and take what is pasted."""
-    deed = asked.parts[2] if len(asked.parts) > 2 else ""
+    """Answer ``sign-in/JOB``: start a sign-in from a check's job, show its progress, and pass on a pasted answer."""
+    task = asked.parts[2] if len(asked.parts) > 2 else ""
     looked = job_in(window, asked, LOOK)
     if asked.method == "POST" and looked is not None:
         words = ["login", blog_id_in(looked.words[1]), *_client_words(asked)]
@@ -33,21 +33,14 @@ def sign_in(window: Window, asked: Asked) -> Answer:
     job_found = job_in(window, asked, SIGN_IN)
     if job_found is None:
         return window.failed(message("There is no such page."), 404)
-    if asked.method == "POST" and deed == "reply":
+    if asked.method == "POST" and task == "reply":
         window.jobs.reply(job_found, asked.text("answer"))
         return Redirect(f"{SIGN_IN}/{job_found.id}")
-    state = job_found.state()
+    values = job_values(window, job_found)
     before = job_found.about.partition(" ")[2]
-    if state.exit_code == 0:
+    if values["state"].exit_code == 0:
         return Redirect(f"found/{before}")
-    return window.page(
-        "sign_in.html",
-        job=job_found,
-        state=state,
-        progress=progress_document(state, window.language),
-        command=command_of(job_found),
-        before=before,
-    )
+    return window.page("sign_in.html", **values, before=before)
 
 
 def _client_words(asked: Asked) -> list[str]:
@@ -59,7 +52,5 @@ def _client_words(asked: Asked) -> list[str]:
 
 def _kept_secret(client: str, secret: str) -> Path:
     path = config_folder() / "tokens" / f"client-{''.join(each for each in client if each.isalnum())[:40]}"
-    with atomic.translated(path):
-        atomic.make_folder(path.parent)
-        atomic.write_file(path, f"{secret}\n".encode())
+    atomic.write_secret(path, secret)
     return path

@@ -47,10 +47,10 @@ async def receive(request: web.BaseRequest, folder: Path, most_bytes: int) -> di
     Args:
         request: with a body of the type ``multipart/form-data``.
         folder: for the files; each gets a new folder in it.
-        most_bytes: of all texts together.
+        most_bytes: the limit for all texts together.
 
     Raises:
-        UsageError: the disk has no room for the files, or the form is broken or too long, or its rest does not come.
+        UsageError: the disk is too full for the files, or the form is invalid, too long or incomplete.
     """
     places: list[Path] = []
     try:
@@ -87,7 +87,7 @@ async def in_time(piece: Awaitable[Read]) -> Read:
     """Wait for the next piece of a form. A slow upload may take hours, but not a minute without a byte.
 
     Raises:
-        UsageError: it did not come.
+        UsageError: it did not come in time.
     """
     try:
         async with asyncio.timeout(IDLE_SECONDS):
@@ -127,7 +127,7 @@ def _write(file: BinaryIO, piece: bytes, path: Path) -> None:
 
 
 def safe_name(name: str) -> str:
-    """Return a file name that leads nowhere: its last part, without marks that any system gives a meaning."""
+    """Return a safe file name: the last part, without characters that have a meaning in paths on any system."""
     text = unicodedata.normalize("NFC", name.encode("utf-8", "replace").decode())
     last = re.split(r"[/\\]", text)[-1]
     # Category C has the control characters, and the invisible ones that turn the direction of a name around.

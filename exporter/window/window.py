@@ -21,7 +21,7 @@ from exporter.window.uploads import remove_old
 
 
 def window_folder() -> Path:
-    """Return the folder of the window's jobs and uploads, which only this user can enter.
+    """Return the folder for the window's jobs and uploads. Only this user can enter it.
 
     Raises:
         UsageError: it cannot be made, or another user could have put something there.
@@ -43,7 +43,7 @@ Page = Callable[["Window", Asked], Answer]
 
 @dataclass
 class Window:
-    """What the window knows.
+    """The window's state.
 
     Attributes:
         folder: for its jobs and uploads; only this user can read it.
@@ -66,10 +66,10 @@ class Window:
         self._remove_old_uploads()
 
     def answer(self, asked: Asked) -> Answer:
-        """Return the page for a request, or what its form did; it may read and write files, so it runs in a thread.
+        """Answer a request with a page or a redirect. This reads and writes files, so it must run in a thread.
 
         Raises:
-            BlogExporterError: it cannot be done; the page shows the sentence.
+            BlogExporterError: the request failed; the server shows the sentence on a page.
         """
         page = self.routes.get(asked.parts[0] if asked.parts else "")
         if page is None:
@@ -85,7 +85,7 @@ class Window:
         return self.page("failed.html", status=status, text=translated(text, self.language))
 
     def close(self) -> None:
-        """End what only the window uses; jobs go on."""
+        """End the servers for reading, and remove old uploads. Jobs continue."""
         self.readers.close()
         self._remove_old_uploads()
 

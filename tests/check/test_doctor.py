@@ -71,7 +71,7 @@ def names(found: Diagnosis) -> dict[str, int]:
 
 
 def command_of(found: Diagnosis, name: str) -> list[str]:
-    """Return the arguments of a finding's command, which must be one of this program's."""
+    """Return the arguments for a finding's command, which must be one of this program's."""
     program, *words = shlex.split(next(each.command for each in found.findings if each.name == name))
     assert program == "blog-exporter"
     return words
@@ -272,7 +272,7 @@ def test_an_archive_of_another_user(
         root = backed_up(program, service, folder / "blog")
         for path in (folder, *folder.rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)
-        diagnose(root, offline=True)  # imports all that nobody may not read
+        diagnose(root, offline=True)  # imports every module while this user can still read it
         os.seteuid(pwd.getpwnam("nobody").pw_uid)
         try:
             found = diagnose(root, offline=True)

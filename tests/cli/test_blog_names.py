@@ -1,4 +1,4 @@
-"""Every command accepts the name of a blog, its address, its ID and its folder; a typo gets a suggestion."""
+"""Every command accepts a blog's name, its address, its ID and its folder. A typo gets a suggestion."""
 
 from __future__ import annotations
 

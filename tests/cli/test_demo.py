@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """A user's environment without the program on PATH, and with a browser that writes down what it opened."""
+    """A user's environment without the program on PATH, and with a browser that writes down the opened addresses."""
     browser = tmp_path / "browser"
     browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {shlex.quote(str(tmp_path / "opened"))}\n')
     browser.chmod(0o755)
@@ -42,7 +42,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def commands_in(shown: str, words: str) -> list[str]:
-    """Return every command of the program in a text, from its first word to the end of its line."""
+    """Return every command that a text shows, from its first word to the end of its line."""
     found = [line[line.index(f"{words} ") :] for line in shown.splitlines() if f"{words} " in line]
     assert all("blog-exporter" not in line or words in line for line in shown.splitlines())
     return found

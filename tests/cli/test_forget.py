@@ -1,4 +1,4 @@
-"""``forget``: the real program against a real service that still has what was forgotten."""
+"""``forget``: the real program against a real service that still has the forgotten records."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_a_signed_note_is_checked_by_ssh_keygen_alone(runs: Runs, archive: Path,
     command = ["ssh-keygen", "-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(tmp_path / "sig")]
     assert subprocess.run(command, input=note.unsigned(), check=False, capture_output=True).returncode == 0
     assert subprocess.run(command, input=note.unsigned() + b" ", check=False, capture_output=True).returncode != 0
-    # The page of the manual: what is signed is the line up to the signature.
+    # As the manual says, the signature covers the line up to the signature itself.
     line = (archive / "forgotten.jsonl").read_bytes().rstrip(b"\n")
     assert line.rpartition(b',"signature":')[0] + b"}" == note.unsigned()
     before = (archive / "forgotten.jsonl").read_bytes()

@@ -1,4 +1,4 @@
-"""What was forgotten in an archive leaves its copies at the next sync, in folders and stores, also after kills."""
+"""Forgotten records leave an archive's copies at the next sync, in folders and stores, also after kills."""
 
 from __future__ import annotations
 

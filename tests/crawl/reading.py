@@ -1,4 +1,4 @@
-"""What a run has read, made up for the assessment of its completeness."""
+"""Invented readings of runs, for tests of the assessment of completeness."""
 
 from __future__ import annotations
 

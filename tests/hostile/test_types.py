@@ -73,7 +73,7 @@ def _sealed(root: Path) -> None:
 
 
 def _first_line(kind: Kind, made: Callable[[bytes], bytes]) -> Change:
-    """Change the first line of a segment in version 1, and recompute all hashes."""
+    """Change the first line of this kind in version 1, and recompute all hashes."""
 
     def change(root: Path) -> None:
         layout = Layout(root)

@@ -316,7 +316,7 @@ def test_an_upload_to_a_full_disk_is_refused_and_removed(tmp_path: Path) -> None
 
 
 def test_a_disk_with_less_than_a_gigabyte_takes_no_upload(tmp_path: Path) -> None:
-    """The window's process is told that the disk is nearly full, since a real one would stop the other tests."""
+    """The window's process gets a made-up number of free bytes: a disk that is really full would stop other tests."""
     told = (
         "import shutil; from collections import namedtuple; "
         "shutil.disk_usage = lambda _: namedtuple('usage', 'total used free')(1 << 40, 0, 1 << 30); import exporter.__main__"

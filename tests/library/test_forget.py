@@ -1,4 +1,4 @@
-"""Records that are forgotten are nowhere any more, nothing else changes, and a kill at any point is made good."""
+"""Forgetting removes records from every place, changes nothing else, and survives a kill at any point."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def spelled(text: str) -> Iterator[bytes]:
 
 
 def contents(data: bytes) -> Iterator[bytes]:
-    """Yield the bytes of a file, and what gzip members in it hold, also those within."""
+    """Yield a file's bytes, and the content of every gzip member in it, also of nested ones."""
     yield data
     start = data.find(b"\x1f\x8b\x08")
     while start >= 0:
@@ -128,7 +128,7 @@ def contents(data: bytes) -> Iterator[bytes]:
 
 
 def places_with(folders: list[Path], *texts: str) -> list[str]:
-    """Return the files whose bytes hold one of the texts in any form, and the names that do."""
+    """Return the paths that have a text in their names or bytes, in any form."""
     forms = {form for text in texts for form in spelled(text)}
     found = []
     for path in (path for folder in folders for path in folder.rglob("*")):
@@ -154,7 +154,7 @@ def test_all_comments_of_a_name_are_nowhere_any_more(layout: Layout, tmp_path: P
         database.execute("INSERT INTO t VALUES (?)", (TEXT,))
     forget(Archive.open(layout.root), settings, ForgettingRequest(authors=(NAME,)))
     assert places_with(folders, TEXT, URL, "別の文") == []
-    # What quotes the name stays: the entry, and what is made of it.
+    # The entry that quotes the name stays, and so do the pages made from it.
     held = {path.removeprefix(f"{layout.root}/").split("/")[0] for path in places_with(folders, NAME)}
     assert held <= {"versions", "latest", ".work"}
     assert damages(layout.root) == []

@@ -1,4 +1,4 @@
-"""The client ID: its explanation, the refusal of a wrong one at its question, and how it is remembered."""
+"""The client ID: its explanation, the refusal of wrong ones when it is asked for, and how it is remembered."""
 
 from __future__ import annotations
 

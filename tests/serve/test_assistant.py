@@ -1,4 +1,4 @@
-"""An assistant's questions: what is answered, what stays hidden, and the protocol with its own client."""
+"""An assistant's questions: the answers, the hidden entries, and the protocol with its own client."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def test_scripts_get_all_their_texts() -> None:
     ):
         text = "".join(path.read_text("utf-8") for path in names)
         asked = set(re.findall(r"\bwords\.(?!js\b)(\w+)", text))
-        assert asked - set(given) - {"blogs"} == set()  # the blogs of a library: names and colours, no text
+        assert asked - set(given) - {"blogs"} == set()  # a library's blogs: names and colours, no text
 
 
 def test_english_pages(tmp_path: Path) -> None:

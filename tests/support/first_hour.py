@@ -1,4 +1,4 @@
-"""The first hour of a new user: ``init`` on a real terminal, with a service that requires signing in.
+"""A new user's first hour: ``init`` on a real terminal, with a service that requires signing in.
 
 ``python -m tests.support.first_hour`` draws it in both languages, as docs/first-hour.en.svg and docs/first-hour.ja.svg.
 """

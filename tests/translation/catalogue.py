@@ -125,7 +125,7 @@ def _text(value: object, path: Path, line: int) -> str:
 
 
 def texts(one_or_more: object) -> tuple[str, ...]:
-    """Return the texts of a sentence or its translation: one, or one for each plural form."""
+    """Return a sentence's or a translation's texts: one, or one for each plural form."""
     return tuple(one_or_more) if isinstance(one_or_more, tuple | list) else (str(one_or_more or ""),)
 
 

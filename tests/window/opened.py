@@ -1,4 +1,4 @@
-"""A window in a process of its own, as a person starts it, with a home and a crontab of a test."""
+"""A window in a separate process, as a person starts it, with a home and a crontab for the test."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.runs import ROOT, unmeasured
 from tests.support.schedulers import CRONTAB
 
 PATIENCE_SECONDS = 240.0
-"""The programs of a loaded machine begin slowly."""
+"""Programs start slowly on a loaded machine."""
 
 
 def until(holds: Callable[[], Any], what: str) -> Any:
@@ -37,7 +37,7 @@ class Opened:
 
     Attributes:
         home: the person's home folder.
-        address: of the first page, with the secret.
+        address: the first page's, with the secret.
         process: the window's.
     """
 
@@ -52,7 +52,7 @@ class Opened:
 
     @property
     def crontab(self) -> str:
-        """What the person's crontab holds."""
+        """The content of the person's crontab."""
         path = self.home / "machine" / "table"
         return path.read_text("utf-8") if path.exists() else ""
 
@@ -61,7 +61,7 @@ class Opened:
         return Jobs(state_folder(self.home) / "jobs")
 
     def newest(self, about: str) -> Job:
-        """Wait for a job of a kind, and return it."""
+        """Wait until a job of this kind exists, and return the newest."""
         found = until(lambda: [job for job in self.jobs.all() if job.about.split()[0] == about], f"a job: {about}")
         return found[0]  # type: ignore[no-any-return]
 
@@ -76,7 +76,7 @@ def state_folder(home: Path) -> Path:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Return the environment of a person with this home, no keyring, and a crontab in ``machine/table``."""
+    """Return a person's environment: this home, no keyring, and a crontab in ``machine/table``."""
     programs = home / "machine" / "bin"
     if not programs.exists():
         programs.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""A real window in a process of its own, and raw requests to it."""
+"""A real window in a separate process, and raw requests to it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Running:
 
     @property
     def root(self) -> str:
-        """The path of the first page, with the secret."""
+        """The first page's path, with the secret."""
         return urlsplit(self.address).path
 
     @property

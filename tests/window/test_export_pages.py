@@ -171,7 +171,7 @@ def test_folders_that_must_not_be_written_are_refused(running: Running, archive:
     assert (foreign / "a.txt").read_text() == "mine"
 
 
-def test_unknown_places_jobs_and_deeds(running: Running, archive: Path, home: Path) -> None:
+def test_unknown_places_jobs_and_actions(running: Running, archive: Path, home: Path) -> None:
     for path in ("/export/nowhere", "/export/--force", "/export/hatena/no-such-job", "/export/hatena/../../x"):
         got = running.get(running.page_of(archive, path))
         assert got.status in (400, 404), path

@@ -28,7 +28,7 @@ BLOG_ID = "generated.blog.example.jp"
 
 
 class Reader:
-    """A browser without scripts: it follows redirects, and sends what a browser sends."""
+    """A browser without scripts: it follows redirects, and sends the headers of a browser."""
 
     def __init__(self, window: Opened) -> None:
         self.window = window

@@ -1,4 +1,4 @@
-"""Signing in from the window against a real OAuth server, also where the person must paste the service's answer."""
+"""Signing in from the window against a real OAuth server, also when the person must paste the service's answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def server() -> Iterator[OAuthServer]:
 
 @pytest.fixture
 def reader(tmp_path: Path, server: OAuthServer) -> Iterator[Reader]:
-    """Open a window whose settings know the guarded service; its answer goes to a page that nobody serves."""
+    """Open a window whose settings know the guarded service. No server runs at its redirect address."""
     settings = tmp_path / ".config" / "blog-exporter" / "blog-exporter.toml"
     settings.parent.mkdir(parents=True)
     settings.write_text(
@@ -36,7 +36,7 @@ def reader(tmp_path: Path, server: OAuthServer) -> Iterator[Reader]:
 
 
 def asked(reader: Reader) -> tuple[str, str, str]:
-    """Begin to sign in; return the paths of the found blog and of the sign-in, and the service's address."""
+    """Begin to sign in; return three addresses: the found blog's page, the sign-in's page, and the service."""
     _, place, _ = reader.send("look", address=BLOG_ID)
     found, page = reader.settled(place)
     assert "This service gives your blog only to you." in page

@@ -54,8 +54,8 @@ class Reply(NamedTuple):
 def replies(comments: Sequence[Comment]) -> list[Reply]:
     """Return the place of each comment in order.
 
-    If the service states what a comment answers, that counts. Otherwise, a comment answers an earlier one that its text
-    names, or none.
+    If the service states which comment another one answers, that counts. Otherwise a comment answers the earlier one
+    whose writer or number its text names, if there is one.
     """
     return _stated(comments) if any(each.parent for each in comments) else _named(comments)
 
@@ -228,7 +228,7 @@ def _comment(site: Site, page: str, comment: Comment, post: PostSummary | None) 
 
 
 def comment_list(site: Site, post: PostSummary, found: list[Comment]) -> str:
-    """Return the comments of an entry as HTML, given in the order of their ids; empty if it has and had none."""
+    """Return an entry's comments as HTML, given in the order of their ids; empty if it never had any."""
     removed = "".join(
         f'<p class="notice">{escaped(site.t("Comments removed on request, {date}: {n}", date=date, n=number))}</p>\n'
         for date, number in site.removals.get(post.id, ())

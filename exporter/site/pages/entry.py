@@ -30,7 +30,7 @@ _MAX_MENTIONS = 30
 
 
 def see_also_parts(site: Site, post: PostSummary) -> str:
-    """Return a fingerprint of the lists, which most edits of texts do not change."""
+    """Return a fingerprint of both lists. Most edits of texts do not change it."""
     if post.id not in site.catalogue.mentions and post.id not in site.catalogue.alike:
         return ""
     mentions, alike = _mentions(site, post), _alike(site, post)
@@ -329,7 +329,7 @@ class _EntryPage:
         return f"{found}</section>\n"
 
     def _captures(self) -> str:
-        """Return links to the entry's page as it was captured, one for each day."""
+        """Return a link to the captured page for each day with a capture."""
         post, found = self._post, self._site.catalogue.captures.get(self._post.id)
         days: dict[str, str] = {}
         for stamp in found.stamps if found is not None else ():

@@ -202,14 +202,14 @@ def _entry_history(site: Site, history: ArchiveHistory, entry_id: str) -> dict[s
 
 
 def _bodies(site: Site, history: ArchiveHistory, before: int, after: int) -> Bodies:
-    """Return the writers of what is in bodies as of two versions."""
+    """Return the writers for bodies in two versions, ``before`` and ``after``."""
     return Bodies(site.bodies_at(history, before), site.bodies_at(history, after), "../")
 
 
 def _compared(
     site: Site, before: EntryState | None, after: EntryState, bodies: Bodies
 ) -> tuple[Change, list[FieldDiff]]:
-    """Return the kind of an entry's change between two states, and the changed fields if both are readable."""
+    """Compare two states of an entry. Return the kind of change, and the changed fields if both are readable."""
     if before is None and after.damaged:
         return Change.NEW, []
     if after.damaged or (before is not None and before.damaged):

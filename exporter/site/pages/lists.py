@@ -187,7 +187,7 @@ def _labelled(
     parents: tuple[str, ...] = (),
     under: Sequence[tuple[str, str, int]] = (),
 ) -> dict[str, Any]:
-    """Return the context of a page with the entries of a category, a tag, a writer or a blog."""
+    """Return the template values for a page of entries with a common category, tag, writer or blog."""
     names = {
         "blogs": site.t("Blogs"), "categories": site.t("Categories"), "tags": site.t("Tags"),
         "authors": site.t("Authors"),
@@ -204,7 +204,7 @@ def _labelled(
 
 
 class _Blog(NamedTuple):
-    """A blog of a library in lists: its name, page and colour, its entries, those also in other blogs, and its days."""
+    """A library's blog in lists: its name, page and colour, its entries, those also in other blogs, and its days."""
 
     title: str
     page: str
@@ -230,7 +230,7 @@ def blog_rows(site: Site) -> list[_Blog]:
 
 
 def _blog_files(site: Site, library: Library) -> Iterator[ViewFile]:
-    """Yield the page about the blogs of a library, with their shares in each year, and a page for each blog."""
+    """Yield the page about all blogs, with their shares in each year, and a page for each blog."""
     rows = blog_rows(site)
     years = [
         (year, year_page(year), len(posts), sorted(Counter(post.blogs for post in posts).items()))

@@ -76,12 +76,12 @@ class Site:
         pictures: the stored pictures.
         bodies: turns bodies into HTML, in the site of one blog.
         library: the blogs, if there are several.
-        blogs: the entries of each blog of a library, by its number; else empty.
+        blogs: in a library, the entries by the number of their blog; else empty.
         facts: the stored facts about the records and the search.
         owners: the service's names for the user of the backup.
         tags: the entries of each tag, the most used tag first.
         authors: the entries of each writer, if the blog has several; else empty.
-        searched: the texts of the entries whose pages were just written, by their ids, for the search.
+        searched: for the search, the texts of just written entry pages, by the entry's id.
         captured: the captures of the blog's public pages.
         visibility: decides which entries are public; ``None`` if that is not known.
         removals: the dates and numbers of comments that were removed on request, by entry.
@@ -117,7 +117,7 @@ class Site:
         users = [one_line(service.user(raw).name) for _, raw in records.scan(Kind.USER)]
         self.owners = sorted(filter(None, users))
         assets = [raw for _, raw in records.scan(Kind.ASSETS)]
-        if library is not None:  # of two records of an address, the one with a file counts
+        if library is not None:  # if two records have the same address, the one with a file counts
             assets.sort(key=lambda raw: raw.get("sha256") is not None)
         self.catalogue = Catalogue(records, service, self.facts, patterns, base, history, self.captured, library)
         self.pictures = StoredPictures(assets, Thumbnails() if thumbnails is None else thumbnails, options.assets)
@@ -143,7 +143,7 @@ class Site:
     def tag_page(self, tag: str) -> str:
         """Return the path of the page that shows a tag's entries.
 
-        In a blog with thousands of tags, one with a single entry has no page of its own: its entry's page is returned.
+        In a blog with thousands of tags, a tag with a single entry has no page. Its entry's page is returned instead.
         """
         posts = self.tags[tag]
         return posts[0].page if len(posts) == 1 and len(self.tags) > MAX_TAG_PAGES else _hashed_page("tag", tag)
@@ -177,7 +177,7 @@ class Site:
         )
 
     def bodies_of(self, record_id: str) -> BodyWriter:
-        """Return the writer that turns the bodies of an entry or a comment into HTML: that of its blog."""
+        """Return the body writer for an entry or a comment: that of its blog."""
         return self.bodies if self.library is None else self._bodies_of[self.library.blog_of(record_id).key]
 
     def _bodies(self, local_path: Callable[[str], str | None], base: str = "") -> BodyWriter:
@@ -301,7 +301,7 @@ class Site:
         )
 
     def other_texts(self, post: PostSummary) -> list[OtherText]:
-        """Return what a moved entry says in the blogs where its text differs from the shown one."""
+        """Return the texts of a moved entry that differ from the shown one, with their blogs."""
         if self.library is None or len(post.blogs) < 2:
             return []
         shown, *others = (
@@ -320,12 +320,12 @@ class Site:
 
 
 def listed(posts: Iterable[PostSummary]) -> bytes:
-    """Return one fingerprint for what lists show of entries."""
+    """Return one fingerprint for the facts that lists show of these entries."""
     return changing(post.listed for post in posts)
 
 
 def changing(identities: Iterable[bytes]) -> bytes:
-    """Return one fingerprint for some of equal length."""
+    """Return one fingerprint for several of equal length."""
     digest = sha256()
     for each in identities:
         digest.update(each)
@@ -333,7 +333,7 @@ def changing(identities: Iterable[bytes]) -> bytes:
 
 
 def category_page(path: tuple[str, ...]) -> str:
-    """Return the path of a category's page, given the names from its outermost parent to itself.
+    """Return the path of a category's page. The names lead from its outermost parent to itself.
 
     Names may hold any character but control characters, so the path has a hash.
     """
@@ -346,7 +346,7 @@ def author_page(name: str) -> str:
 
 
 def blog_page(key: str) -> str:
-    """Return the path of the page that shows the entries of a blog of a library."""
+    """Return the path of the page that shows the entries of one blog in a library."""
     return _hashed_page("blog", key)
 
 
@@ -360,7 +360,7 @@ def year_page(year: str) -> str:
 
 
 def state_page(entry_id: str, version: int) -> str:
-    """Return the path of the page of the earlier state that a version holds of an entry."""
+    """Return the path of the page that shows an entry as a version holds it."""
     return f"history/entry-{safe_name(entry_id)}-v{version}.html"
 
 
@@ -382,8 +382,8 @@ def entry_history_page(entry_id: str) -> str:
 def whole_history_version(history: ArchiveHistory, entry_id: str, at: int | None = None) -> int | None:
     """Return the version whose page shows an entry's whole history, up to some version or until today.
 
-    That is the version of the entry's only change, if its page shows all changes. Most entries change once: separate
-    pages for them would take half as much space as their states.
+    There is one if the entry changed only once, and the page of that version shows all its changes. Most entries change
+    once. Separate history pages for them would take half as much space as the pages of their states.
     """
     version = history.only_change(entry_id, at)
     return version if version and len(history.changed_in(Kind.ENTRIES, version)) <= MAX_CHANGES else None

@@ -26,7 +26,7 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def in_front(browser: Browser, home: Path, width: int, *, scripts: bool = True) -> Iterator[Visitor]:
-    """Yield a person in front of a new window, in Japanese."""
+    """Yield a person with a new window in Japanese."""
     with cron_daemon(), opened(home) as window:
         context = browser.new_context(
             viewport={"width": width, "height": 900}, locale="ja-JP", java_script_enabled=scripts

@@ -118,7 +118,7 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def unstarted(window: Running) -> bool:
-    """Return whether no request of an attack has started anything, and the window still answers."""
+    """Return whether the attack started nothing, and the window still answers."""
     owned = window.folder.parents[2] / "owned"
     return set(window.jobs()) <= {VICTIM, RUNNING} and not owned.exists() and window.ask("GET", "").status == 200
 

@@ -49,7 +49,7 @@ MOST_CLICKS_BEFORE_AN_EXPORT = 6
 def wordpress() -> Iterator[WordPress]:
     """Serve a WordPress from a thread."""
     blog, started = sample(), Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]()
-    del blog.posts[154]  # nobody without its password can read it
+    del blog.posts[154]  # only someone with its password can read it
 
     async def run() -> None:
         ended = asyncio.Event()

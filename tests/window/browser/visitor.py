@@ -1,4 +1,4 @@
-"""A person in front of the window, who counts clicks."""
+"""A person who uses the window in a browser. The clicks are counted."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Visitor:
         return bool(self.page.evaluate("document.documentElement.scrollWidth > innerWidth"))
 
     def looks_at(self, address: str) -> None:
-        """Paste an address on the first page, and wait for what is found there."""
+        """Paste an address on the first page, and wait for the result of the check."""
         self.page.goto(self.window.address)
         self.page.get_by_label("ブログのアドレス、または書き出したファイル").fill(address)
         self.click(self.button(LOOK))
@@ -63,7 +63,7 @@ class Visitor:
         self.begins()
 
     def drops(self, file: Path) -> None:
-        """Drop a file on the first page, and wait for what is found in it."""
+        """Drop a file on the first page, and wait for the result of the check."""
         self.page.goto(self.window.address)
         dropped = self.page.evaluate_handle(
             """([name, text]) => {
@@ -77,9 +77,9 @@ class Visitor:
         self.button(BEGIN).wait_for(timeout=PATIENCE_MS)
 
     def exports_for_hatena(self) -> tuple[list[int], Path]:
-        """Go from an archive's page to a file for Hatena Blog; return the numbers of the trial's entries, and the file.
+        """Export for Hatena Blog from an archive's page; return the trial's numbers of entries, and the file.
 
-        The first kind of entries and of comments that the page asks about is called public.
+        If the page asks which kinds of entries and comments are public, the answer is the first kind.
         """
         for place in ("/export", "/export/hatena"):
             self.click(self.page.locator(f'main a[href$="{place}"]'))

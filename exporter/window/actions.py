@@ -1,8 +1,9 @@
-"""Helpers for all pages about an archive: they read forms, start commands, and show these."""
+"""Helpers for the pages about an archive: they read forms, and start commands and read their answers."""
 
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,31 +15,32 @@ from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message, said
 from exporter.translation import translated
 from exporter.window.jobs import ANSWER
-from exporter.window.pages import progress_document
-from exporter.window.progress import command_of
 
 if TYPE_CHECKING:
     from exporter.window.jobs import Job
     from exporter.window.pages import Asked
     from exporter.window.window import Window
 
-_MAX_CHARACTERS: Final = 2000
+MAX_CHARACTERS: Final = 2000
+"""The limit for fields that hold one line: addresses, paths and titles."""
+TIME: Final = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]")
+"""A time of day, such as ``3:30``."""
 
 
 def line(asked: Asked, name: str) -> str:
-    """Return a form's field, one line of text; empty without one.
+    """Return a form field's single line of text; empty without one.
 
     Raises:
         UsageError: it has a control character, or is too long for an address, a path or a title.
     """
     text = asked.text(name)
-    if len(text) > _MAX_CHARACTERS or any(unicodedata.category(each) in ("Cc", "Cs") for each in text):
+    if len(text) > MAX_CHARACTERS or any(unicodedata.category(each) in ("Cc", "Cs") for each in text):
         raise UsageError(message("A field of the form must hold one line of text. Correct it, and try again."))
     return text
 
 
 def chosen(asked: Asked, name: str, offered: Sequence[str]) -> str:
-    """Return the choice in a form; the first one that is offered without a choice.
+    """Return the choice in a form; without one, the first offered choice.
 
     Raises:
         UsageError: it is not offered.
@@ -71,7 +73,7 @@ def folder(text: str) -> Path:
 
 @contextmanager
 def complaints(window: Window, wrong: list[str]) -> Iterator[None]:
-    """Add an error about a form to ``wrong``, in the window's language, in place of raising it."""
+    """Add an error to ``wrong``, in the window's language, instead of raising it."""
     try:
         yield
     except (ValueError, BlogExporterError) as error:
@@ -80,23 +82,11 @@ def complaints(window: Window, wrong: list[str]) -> Iterator[None]:
 
 def start(window: Window, archive: Path, about: str, words: Sequence[str]) -> Job:
     """Start a command about an archive, unless the same one runs already."""
-    for job in window.jobs.running():
-        if job.words == tuple(words):
-            return job
     return window.jobs.start(words, about=about, place=str(archive), language=window.language)
 
 
-def shown(window: Window, job: Job | None) -> dict[str, Any]:
-    """Return a command's facts for a template: ``job``, ``state``, ``progress`` and ``command``."""
-    if job is None:
-        return {"job": None, "state": None, "progress": None, "command": ""}
-    state = job.state()
-    document = progress_document(state, window.language)
-    return {"job": job, "state": state, "progress": document, "command": command_of(job)}
-
-
 def document_of(job: Job) -> dict[str, Any]:
-    """Return a command's last document, not counting its error; empty without one."""
+    """Return the last document that a command printed and that is no error; empty without one."""
     try:
         lines = (job.folder / ANSWER).read_bytes().splitlines()
     except OSError:
@@ -110,7 +100,7 @@ def document_of(job: Job) -> dict[str, Any]:
 
 
 def about_blog(asked: Asked, archive: Path) -> dict[str, Any]:
-    """Return an archive's facts for its pages: ``key``, the part of their addresses, and ``blog_id``.
+    """Return two values for an archive's pages: ``blog_id``, and ``key``, which is in the pages' addresses.
 
     Raises:
         NoArchive, ArchiveDamaged: the archive cannot be read.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.window.deeds import document_of
+from exporter.window.actions import document_of
 from tests.move.home import Home, running_home
 from tests.notify.conftest import FakeMonitor, monitor
 from tests.support.runs import tree
@@ -34,7 +34,7 @@ def test_a_move_is_tried_then_done_and_its_password_is_in_no_command(
     page = running.page_of(archive, "/move")
     public, visible = keys(running, archive)
     flags = [*(("public", key) for key in public), *(("visible", key) for key in visible)]
-    form = [("deed", "try"), ("home", wordpress.url), ("user", USER), ("password", PASSWORD), *flags]
+    form = [("task", "try"), ("home", wordpress.url), ("user", USER), ("password", PASSWORD), *flags]
     tried = running.ended(running.post(page, form))
     job = running.newest(archive, "move")
     assert (job.state().exit_code, job.words[-1], wordpress.writes) == (0, "--dry-run", [])
@@ -42,7 +42,7 @@ def test_a_move_is_tried_then_done_and_its_password_is_in_no_command(
     file = Path(job.words[job.words.index("--new-home-token-file") + 1])
     assert file.read_text() == f"{PASSWORD}\n"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    done = running.ended(running.post(page, [("deed", "go"), ("job", job.id)]))
+    done = running.ended(running.post(page, [("task", "go"), ("job", job.id)]))
     moved = running.newest(archive, "move")
     assert moved.words == job.words[:-1]
     assert (len(wordpress.rest_posts), len(wordpress.rest_comments)) == (55, 144)
@@ -53,7 +53,7 @@ def test_a_move_is_tried_then_done_and_its_password_is_in_no_command(
             assert PASSWORD.encode() not in path.read_bytes(), path
     assert PASSWORD not in done.text
     assert PASSWORD not in tried.text
-    assert not running.post(page, [("deed", "forget")]).text.count("Delete the kept password")
+    assert not running.post(page, [("task", "forget")]).text.count("Delete the kept password")
     assert not file.exists()
 
 
@@ -62,7 +62,7 @@ def test_a_move_without_its_answers_does_not_begin(running: Running, archive: Pa
     whole = {"home": "https://new.example/", "user": "me", "password": "secret words"}
     wrong: list[dict[str, str]] = [
         {"home": ""}, {"home": "--to"}, {"home": "file:///etc/passwd"}, {"user": ""}, {"user": "a\nb"}, {"password": ""},
-        {"password": "a\0b"}, {"deed": "go"}, {"deed": "go", "job": "../../x"}, {"deed": "go", "job": "nothing"},
+        {"password": "a\0b"}, {"task": "go"}, {"task": "go", "job": "../../x"}, {"task": "go", "job": "nothing"},
     ]  # fmt: skip
     for each in wrong:
         got = running.post(page, list((whole | each).items()))
@@ -91,7 +91,7 @@ def test_a_copy_is_made_listed_and_checked(running: Running, archive: Path, home
     assert (place / "archive.json").is_file()
     assert str(place) in made.text
     assert "It has every version." in made.text
-    running.ended(running.post(page, [("deed", "verify"), ("place", str(place))]))
+    running.ended(running.post(page, [("task", "verify"), ("place", str(place))]))
     job = running.newest(archive, "copy")
     assert (job.words, job.state().exit_code) == (("verify", str(place)), 0)
     assert "Last checked" in running.get(page).text
@@ -112,7 +112,7 @@ def test_places_that_are_no_copy_are_refused(running: Running, archive: Path, ho
         assert (got.status, 'role="alert"' in got.text) == (400, True), place
     for readers in ("--prune", "age1x", "AGE-SECRET-KEY-1ABC"):
         assert running.post(page, [("other", str(home / "c")), ("readers", readers)]).status == 400
-    assert running.post(page, [("deed", "verify"), ("place", str(home))]).status == 400
+    assert running.post(page, [("task", "verify"), ("place", str(home))]).status == 400
     assert running.window.jobs.all() == []
     assert tree(archive) == before
 
@@ -131,7 +131,7 @@ def test_a_night_is_planned_and_ended(
     assert "17 3 * * *" in machine.table.read_text()
     assert "03:17" in planned.text
     assert "Started by cron" in planned.text
-    ended = running.ended(running.post(page, [("deed", "remove")]))
+    ended = running.ended(running.post(page, [("task", "remove")]))
     assert "No backup is planned" in ended.text
 
 
@@ -139,19 +139,19 @@ def test_a_monitor_and_a_closing_day_are_kept_and_tried(
     running: Running, archive: Path, home: Path, monitor: FakeMonitor
 ) -> None:
     page, file = running.page_of(archive, "/notifications"), home / ".config" / "blog-exporter" / "blog-exporter.toml"
-    assert running.post(page, [("deed", "try")]).status == 400
-    saved = running.post(page, [("deed", "monitor"), ("url", monitor.url)])
+    assert running.post(page, [("task", "try")]).status == 400
+    saved = running.post(page, [("task", "monitor"), ("url", monitor.url)])
     assert "In use: 127.0.0.1" in saved.text
     assert monitor.url not in saved.text
-    assert "The monitor answered" in running.post(page, [("deed", "try")]).text
+    assert "The monitor answered" in running.post(page, [("task", "try")]).text
     assert monitor.paths == ["/log"]
-    running.post(page, [("deed", "closing"), ("day", "2026-03-31")])
+    running.post(page, [("task", "closing"), ("day", "2026-03-31")])
     text = file.read_text("utf-8")
     assert f'ping_url = "{monitor.url}"' in text
     assert 'closing = "2026-03-31"' in text
     assert text.count("[blogs.") == 1
-    running.post(page, [("deed", "monitor"), ("url", "")])
-    running.post(page, [("deed", "closing"), ("day", "")])
+    running.post(page, [("task", "monitor"), ("url", "")])
+    running.post(page, [("task", "closing"), ("day", "")])
     assert "ping_url" not in file.read_text("utf-8")
     assert "closing =" not in file.read_text("utf-8")
 
@@ -159,12 +159,12 @@ def test_a_monitor_and_a_closing_day_are_kept_and_tried(
 def test_no_page_writes_a_command_into_the_settings(running: Running, archive: Path, home: Path) -> None:
     page, file = running.page_of(archive, "/notifications"), home / ".config" / "blog-exporter" / "blog-exporter.toml"
     forms = [
-        {"deed": "on_failure", "url": "touch /tmp/x"},
-        {"deed": "hook", "day": "x"},
-        {"deed": "closing", "day": '2026-03-31"\non_failure = "touch x'},
-        {"deed": "closing", "day": "next week"},
-        {"deed": "monitor", "url": 'https://x.example/"\non_failure = "touch x"'},
-        {"deed": "monitor", "url": "file:///etc/passwd"},
+        {"task": "on_failure", "url": "touch /tmp/x"},
+        {"task": "hook", "day": "x"},
+        {"task": "closing", "day": '2026-03-31"\non_failure = "touch x'},
+        {"task": "closing", "day": "next week"},
+        {"task": "monitor", "url": 'https://x.example/"\non_failure = "touch x"'},
+        {"task": "monitor", "url": "file:///etc/passwd"},
     ]
     for form in forms:
         assert running.post(page, list(form.items())).status == 400, form
