@@ -78,7 +78,7 @@ class Settings:
     """
 
     base_url: str | None = unset(some_text, message("Address of the service's API."))
-    profile: str | None = unset(some_text, message("Name of a known service, or of your own profile."))
+    profile: str | None = unset(some_text, message("Name of a known service or your own profile."))
     service: str | None = unset(some_text, message("Type of blog service, as archive.json names it."))
     concurrency: int = setting(WholeNumber(1, 256), "8", message("Maximum number of parallel requests."))
     rate: float | None = unset(rate, message("Maximum number of requests per second."))
@@ -88,7 +88,7 @@ class Settings:
     connect_timeout: timedelta = setting(duration, "10s", message("Time limit for a connection."))
     read_timeout: timedelta = setting(duration, "30s", message("Time limit between two parts of a response."))
     total_timeout: timedelta = setting(duration, "2m", message("Time limit for a whole request."))
-    max_body: int = setting(size, "32MiB", message("Size limit of a response, decompressed."))
+    max_body: int = setting(size, "32MiB", message("Size limit of a decompressed response."))
     give_up_after: timedelta = setting(
         positive_duration, "30m", message("Stop the run after this time without a valid response.")
     )
@@ -124,8 +124,8 @@ class Settings:
     skip_asset_hosts: frozenset[str] = setting(hosts, "", message("Hosts whose pictures to skip, separated by commas."))
     strict_assets: bool = setting(yes_or_no, "no", message("Treat a backup with lost pictures as incomplete."))
     capture: bool = setting(yes_or_no, "no", message("Capture the public pages after each backup."))
-    home_url: str | None = unset(some_text, message("Address of the blog's home page, for captures."))
-    renamed_to: str | None = unset(host_name, message("ID of the blog now, if it was renamed after the first backup."))
+    home_url: str | None = unset(some_text, message("Address of the home page for captures."))
+    renamed_to: str | None = unset(host_name, message("The blog's ID now, if it was renamed after the first backup."))
     user_agent: str | None = unset(user_agent, message("Name for captures, with a way to contact you."))
     operator: str | None = unset(one_line, message("Contact for webmasters, named in requests and captures."))
     capture_max_pages: int = setting(

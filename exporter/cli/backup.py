@@ -60,8 +60,8 @@ ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
     help=message(
         """Back up the blog SOURCE: all its content, and every earlier state.
 
-        SOURCE is the blog's address, an export file that its service gave you (or a ZIP or folder of them), its ID at
-        a known service, the folder of its archive, or the name of a blog in your settings file. For later backups the
+        SOURCE is the blog's address, its ID at a known service, or an export file from its service (or a ZIP or folder
+        of them). It can also be the archive's folder, or the blog's name in your settings file. For later backups the
         archive's folder is enough: it remembers the options. To resume an interrupted backup, run the command again."""
     ),
 )
@@ -132,7 +132,9 @@ def backup_command(
             raise UsageError(text)
         return _back_up_all(config, out, one)
     if words is None:
-        raise UsageError(message("Name what to back up: a blog ID, an archive, a blog of the settings file, or --all."))
+        raise UsageError(
+            message("Name what to back up: a blog ID, an archive, a name from the settings file, or --all.")
+        )
     return one(words, out)
 
 

@@ -47,9 +47,9 @@ _NOTES_SHOWN = 10
         """Check whether a backup of a blog would save everything.
 
         For an address, the command shows every way to read the blog, what each one lacks, and which is best. For an
-        export file it shows what the file holds. Otherwise give the blog's ID, the folder of its archive, or its name
-        in the settings file. The command sends a few requests and writes only the report. Exit codes: 0 all is well,
-        3 something would not be saved, 2 a setting is wrong, 12 the service refuses access, 20 it fails, 28 the disk is
+        export file, it shows the file's content. Otherwise give the blog's ID, the folder of its archive, or its name
+        in the settings file. The command sends a few requests and writes only the report. Exit codes: 0 all is well, 3
+        something would not be saved, 2 a setting is wrong, 12 the service refuses access, 20 it fails, 28 the disk is
         too full."""
     ),
 )

@@ -34,7 +34,7 @@ _LINE_COLUMNS = 79
     "doctor",
     epilog=_EPILOG,
     help=message(
-        """Find the problems of the archive in DIR and of its surroundings, and how to solve each.
+        """Find problems in the archive in DIR and its surroundings, and show how to solve each.
 
         DIR is the archive's folder, the blog's address, or its name in the settings file. The first line says how many
         problems there are. Each one has its advice, with the command to type. Remarks begin with a hyphen: they need

@@ -36,11 +36,11 @@ _MENTIONS_SHOWN: Final = 20
     "forget",
     epilog=_EPILOG,
     help=message(
-        """Remove comments or entries from all versions, views, captures and caches of the archive in DIR, for good.
+        """Remove comments or entries for good, from all versions, views, captures and caches of the archive in DIR.
 
         The archive keeps a note that says when how many records were removed, and never which. The next backup does
-        not bring them back. verify passes, and repeats the note. Records that quote a removed one are listed and
-        stay as they are. Without a record, the command finishes an interrupted removal."""
+        not bring them back. verify passes, and repeats the note. Records that quote a removed one are listed, but not
+        changed. Without a record, the command finishes an interrupted removal."""
     ),
 )
 @archive_argument

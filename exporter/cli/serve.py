@@ -55,7 +55,7 @@ Examples:
     is_flag=True,
     help=message("Answer an assistant by the Model Context Protocol on standard input and output."),
 )
-@click.option("--everything", is_flag=True, help=message("With --mcp: also answer what is not public, or gone."))
+@click.option("--everything", is_flag=True, help=message("With --mcp: include private and removed records."))
 @click.option("--no-secret", is_flag=True, help=message("Use no secret address: all users here may read it."))
 @click.option(
     "--let-the-network-read-all",

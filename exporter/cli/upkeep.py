@@ -95,7 +95,7 @@ def prune_command(*, out: Output, archive: Archive, settings: Settings, dry_run:
 @cli_command(
     "rebuild",
     help=message(
-        """Rebuild latest/ of the archive in DIR, offline. It changes nothing in versions/.
+        """Rebuild latest/ in the archive in DIR, offline. It changes nothing in versions/.
 
         With --at, latest/ shows an older version until the next backup or rebuild."""
     ),

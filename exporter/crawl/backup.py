@@ -362,7 +362,7 @@ class BackupRun:
             if self._end is not None or cancelled:
                 raise self._end or cancelled[0]
 
-        stop = Interrupted(message("The backup was cancelled; what was read is kept."))
+        stop = Interrupted(message("The backup was cancelled. The records read so far are kept."))
         await finish_in_thread(lambda: source.prepare(folder, check), stop=lambda: cancelled.append(stop))
         if source.notes:
             self._emit(SourceNotes(tuple(source.notes[:_NOTES_SHOWN]), len(source.notes[_NOTES_SHOWN:])))

@@ -371,7 +371,7 @@ class Backup:
         """Do blocking work in a thread; it ends soon when the backup is cancelled."""
 
         def stop() -> None:
-            self._end = self._end or Interrupted(message("The backup was cancelled; what was read is kept."))
+            self._end = self._end or Interrupted(message("The backup was cancelled. The records read so far are kept."))
 
         result = await finish_in_thread(work, stop=stop)
         self._require_not_stopped()

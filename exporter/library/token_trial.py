@@ -102,7 +102,7 @@ async def _read_list(opened: OpenService) -> None:
 
 def _not_permitted(user: User, blog_id: str) -> str:
     return message(
-        "This token is of the account {name} (user {id}), which may not read {blog}.",
+        "The account {name} (user {id}) owns this token, but may not read {blog}.",
         name=user.name,
         id=user.id,
         blog=blog_id,
@@ -111,7 +111,7 @@ def _not_permitted(user: User, blog_id: str) -> str:
 
 def _not_the_same(user: User, before: User) -> str:
     return message(
-        "This token is of the account {name} (user {id}), but the archive was made with {other} (user {other_id}).",
+        "The account {name} (user {id}) owns this token, but the archive was made with {other} (user {other_id}).",
         name=user.name,
         id=user.id,
         other=before.name,

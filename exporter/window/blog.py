@@ -142,9 +142,9 @@ BLOG_ROUTES: Final[Mapping[str, BlogPage]] = {
 _ACTIONS: Final = {
     "export": (message("Export"), message("Files for another service, or a book")),
     "move": (message("Move"), message("Into a WordPress, with a preview")),
-    "schedule": (message("Every night"), message("When it is saved by itself")),
+    "schedule": (message("Every night"), message("The time of the automatic backup")),
     "copies": (message("Second copy"), message("On another disk, or encrypted in the cloud")),
-    "notifications": (message("Notices"), message("Who is told if a backup fails")),
+    "notifications": (message("Notices"), message("Reports about failed backups")),
     "doctor": (message("Something is wrong"), message("Find out what, and what to do")),
 }
 """Links on an archive's page: the name and description of each target, by the end of its path."""

@@ -57,7 +57,7 @@ def _source(window: Window, asked: Asked) -> str:
     uploaded = asked.form.get(FILE_FIELD, [])
     text = uploaded[0] if uploaded else asked.text("address").strip("\"'")
     if not text or len(text) > MAX_CHARACTERS or "\0" in text:
-        raise UsageError(message("Paste the address of a blog, or choose the file that its service gave you."))
+        raise UsageError(message("Paste a blog's address, or choose the file that its service gave you."))
     path = named_path(text)
     if path.exists():
         return str(path)

@@ -176,7 +176,7 @@ def _comparison(window: Window, asked: Asked, archive: Path) -> list[str]:
     """
     home = home_of(line(asked, "home"))
     if not home:
-        raise UsageError(message("Name the address of the new blog, as in your browser."))
+        raise UsageError(message("Give the new blog's address as your browser shows it."))
     given: dict[str, Any] = dict(compare_command.make_context("compare", [str(archive), home]).params)
     given["old_urls"] = tuple(pattern.text for pattern in facts_of(window, archive).known)
     moved, path = window.jobs.newest(str(archive), _ABOUT), _password_file(window, archive)
