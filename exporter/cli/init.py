@@ -331,7 +331,7 @@ def _kept(given: dict[str, Any], settings: Settings) -> dict[str, str]:
 def _which(ask: Questions, address: str | None) -> str:
     """Return the address or the path of the file that the user named."""
     if address is not None:
-        if Path(address).exists():
+        if Path(address).exists() or files_at(address) is not None:  # a missing file raises an error
             return address
         try:
             if address_in(address) is None:
