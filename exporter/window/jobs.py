@@ -176,7 +176,7 @@ class Jobs:
 
     def _new(self, words: Sequence[str], about: str, place: str, language: str, *, asks: bool) -> Job:
         self._remove_old()
-        name = f"{SystemClock().now():%Y%m%d%H%M%S}-{secrets.token_hex(6)}"
+        name = f"{SystemClock().now():%Y%m%d%H%M%S%f}-{secrets.token_hex(6)}"
         folder = self._folder / name
         job = Job(name, tuple(words), about, place, timestamp(SystemClock().now()), folder)
         note = {"words": list(words), "about": about, "place": place, "started": job.started, "language": language}

@@ -14,6 +14,7 @@ from tests.notify.conftest import FakeMonitor, monitor
 from tests.support.runs import tree
 from tests.support.schedulers import Machine, machine
 from tests.window.in_thread import Running
+from tests.window.opened import until
 from tests.window.test_export_pages import keys
 from tests.wordpress.fake import LOGIN, in_thread
 
@@ -115,6 +116,14 @@ def test_places_that_are_no_copy_are_refused(running: Running, archive: Path, ho
     assert running.post(page, [("task", "verify"), ("place", str(home))]).status == 400
     assert running.window.jobs.all() == []
     assert tree(archive) == before
+
+
+def test_jobs_that_start_in_one_second_keep_their_order(running: Running, archive: Path) -> None:
+    jobs = running.window.jobs
+    for number in "1234":
+        jobs.start(("show", str(archive), "entry", number), about="show", place=str(archive), language="en")
+    assert [job.words[-1] for job in jobs.all()] == ["4", "3", "2", "1"]
+    until(lambda: not jobs.running(), "the commands end")
 
 
 def test_a_night_is_planned_and_ended(

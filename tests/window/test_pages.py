@@ -229,7 +229,7 @@ def test_an_exported_file(reader: Reader) -> None:
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("", "Paste the address of a blog"),
+        ("", "Paste a blog's address"),
         ("no such thing", "neither the address of a blog nor a file"),
         ("https://user:secret@blog.example.jp/", "***@blog.example.jp"),
     ],
