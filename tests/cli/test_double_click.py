@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.window.running import environment, until
+from tests.window.opened import until
+from tests.window.running import environment
 
 BUILT = "import sys; sys.frozen = {built}; sys.argv = sys.argv[:1]; from exporter.cli.main import run; run()"
 

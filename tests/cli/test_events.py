@@ -18,7 +18,8 @@ from exporter.cli.output import Output
 from exporter.cli.progress_bar import ProgressBar
 from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
-from tests.window.running import environment, until
+from tests.window.opened import until
+from tests.window.running import environment
 
 Told = list[dict[str, Any]]
 Run = Callable[..., tuple[int, Told]]

@@ -172,7 +172,10 @@ def test_an_unreachable_service_leaves_nothing(init: Beginner) -> None:
     [
         (["--yes"], "name the blog: blog-exporter init ADDRESS --yes"),
         (["nonsense", "--yes"], "'nonsense' is no address of a blog"),
-        (["http://me:s3cret@me.example.jp/", "--yes"], "Give the address without a user name and password: 'http://***@me.example.jp/'."),
+        (
+            ["http://me:s3cret@me.example.jp/", "--yes"],
+            "Give the address without a user name and password: 'http://***@me.example.jp/'.",
+        ),
         ([ADDRESS, "--yes"], "Give the address of its API: blog-exporter init "),
         (["http://127.0.0.1:9/"], "Give the address of its API: blog-exporter init 127.0.0.1 --base-url"),
         ([ADDRESS, "--at", "25:00"], "--at is '25:00'"),

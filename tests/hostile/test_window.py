@@ -19,7 +19,8 @@ import pytest
 
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import SystemClock
-from tests.window.running import Answer, Running, answer_of, running, until
+from tests.window.opened import until
+from tests.window.running import Answer, Running, answer_of, running
 
 pytestmark = [
     pytest.mark.hostile,

@@ -7,8 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPResponse
@@ -18,8 +17,7 @@ from urllib.parse import urlencode, urlsplit
 
 from exporter.cli.events import VARIABLE
 from tests.support.runs import unmeasured
-
-PATIENCE_SECONDS = 120.0
+from tests.window.opened import PATIENCE_SECONDS
 
 
 class Answer(NamedTuple):
@@ -28,15 +26,6 @@ class Answer(NamedTuple):
     status: int
     headers: dict[str, str]
     body: bytes
-
-
-def until(holds: Callable[[], Any], what: str) -> Any:
-    """Wait until something holds, and return it."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while not (found := holds()):
-        assert time.monotonic() < end, what
-        time.sleep(0.05)
-    return found
 
 
 @dataclass
