@@ -14,6 +14,7 @@ from exporter import lossless_json
 from exporter.archive.captures import INDEX, RUNS, Capture, captures, is_capture_file
 from exporter.archive.checks import ChecksumCache, Finding, FindingCode, descriptor_sha256
 from exporter.archive.documents import run_lines, runs_sha256
+from exporter.archive.forgotten import newest_name
 from exporter.archive.layout import (
     CAPTURE,
     CAPTURE_RUNS,
@@ -37,13 +38,16 @@ _MISSING: Final = message("{sums} names it, and it is missing", sums=SUMS)
 _REQUIRED: Final = (CAPTURE, INDEX)
 
 
-def check_captures(layout: Layout, sealed: Mapping[str, str], linked: str | None) -> Iterator[Finding]:
+def check_captures(
+    layout: Layout, sealed: Mapping[str, str], linked: str | None, removal: Mapping[str, str] | None = None
+) -> Iterator[Finding]:
     """Check that no capture disappeared or was replaced, and the log of their runs.
 
     Args:
         layout: the archive.
         sealed: the rows of the root's ``SHA256SUMS``.
         linked: the hash of the newest capture when the newest line of ``runs.jsonl`` was written, if there was one.
+        removal: during a removal of records that was interrupted, the new hash of each changed capture by its old hash.
     """
     try:
         found = captures(layout)
@@ -65,17 +69,18 @@ def check_captures(layout: Layout, sealed: Mapping[str, str], linked: str | None
     yield from gaps
     digests: dict[int, str] = {}
     yield from _chain(found, digests)
-    # A kill in a removal of records leaves the new captures before they are sealed.
-    code = FindingCode.CAPTURE_DAMAGED if layout.forgetting.kind() is None else FindingCode.NOT_SEALED
     for number in named:
-        if digests.get(number, sealed[capture_name(number)]) != sealed[capture_name(number)]:
+        wanted = sealed[capture_name(number)]
+        if digests.get(number, wanted) != wanted:
+            as_noted = removal is not None and newest_name(removal, wanted) == digests[number]
+            code = FindingCode.NOT_SEALED if as_noted else FindingCode.CAPTURE_DAMAGED
             yield Finding(code, capture_name(number), message("it differs from the sealed one"))
     if numbers and not named:
         yield Finding(FindingCode.NOT_SEALED, SUMS, message("it does not name the newest capture"))
     if linked is not None and linked not in digests.values() and not gaps:
         detail = message("the capture that its newest line names is missing")
         yield Finding(FindingCode.CAPTURE_MISSING, "runs.jsonl", detail)
-    yield from _log(layout, sealed.get(CAPTURE_RUNS), max(numbers, default=0), code)
+    yield from _log(layout, sealed.get(CAPTURE_RUNS), max(numbers, default=0), is_changing=removal is not None)
 
 
 def _chain(found: list[Capture], digests: dict[int, str]) -> Iterator[Finding]:
@@ -123,8 +128,8 @@ def _parent_of(document: Mapping[str, Any]) -> tuple[int, str | None]:
     return (0, None) if parent is None else (parent["capture"], parent["sha256"])
 
 
-def _log(layout: Layout, sealed: str | None, newest: int, differs: FindingCode) -> Iterator[Finding]:
-    """Check the lines of ``captures/runs.jsonl``; ``differs`` is the finding if they are not the sealed ones."""
+def _log(layout: Layout, sealed: str | None, newest: int, *, is_changing: bool) -> Iterator[Finding]:
+    """Check the lines of ``captures/runs.jsonl``, from which an unfinished removal may have taken addresses."""
     path = layout.capture_runs
     if path.kind() is None:
         if sealed is not None:
@@ -150,7 +155,8 @@ def _log(layout: Layout, sealed: str | None, newest: int, differs: FindingCode) 
                 yield Finding(FindingCode.CAPTURE_MISSING, CAPTURE_RUNS, detail)
         if sealed is not None and runs_sha256(path, sealed) == sealed != running.hexdigest():
             detail = message("it does not begin with the sealed lines: some were changed or cut off")
-            yield Finding(differs, CAPTURE_RUNS, detail)
+            code = FindingCode.NOT_SEALED if is_changing else FindingCode.CAPTURE_DAMAGED
+            yield Finding(code, CAPTURE_RUNS, detail)
     except OSError:
         yield Finding(FindingCode.CAPTURE_DAMAGED, CAPTURE_RUNS, _UNREADABLE)
 

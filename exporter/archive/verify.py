@@ -462,14 +462,16 @@ def check_seal(reader: ArchiveReader) -> Iterator[Finding]:
         return
     if not exists and runs.linked:
         yield Finding(FindingCode.SEAL_DAMAGED, SUMS, message("it is missing"))
-    # A kill in a removal of records leaves lines that changed before they are sealed.
-    if exists and layout.forgetting.kind() is None:
-        yield from runs.check_sealed()
     notes, findings = _notes(layout, runs)
+    # A kill in a removal of records leaves lines and captures that changed as its note says, before they are sealed.
+    removal = notes[-1] if notes and layout.forgetting.kind() is not None else None
+    if exists and (removal is None or not runs.changed_as(removal)):
+        yield from runs.check_sealed()
     yield from findings
     renamed = renamed_hashes(notes)
     yield from _newest_manifest(reader, versions, {name: rows[name] for name in named}, runs, renamed, sealed=exists)
-    yield from check_captures(layout, rows, _newest_captured(layout, runs, renamed))
+    linked = _newest_captured(layout, runs, renamed)
+    yield from check_captures(layout, rows, linked, None if removal is None else renamed)
 
 
 def _newest_captured(layout: Layout, runs: _RunLines, renamed: Mapping[str, str]) -> str | None:
@@ -571,6 +573,7 @@ class _RunLines:
         self._sealed = sealed
         self._running = hashlib.sha256()
         self._sealed_lines = 0 if sealed == self._running.hexdigest() else None
+        self._digests: set[str] = set()
         self._lines = 0
         self._torn = False
         self._before: bytes | None = None
@@ -624,6 +627,14 @@ class _RunLines:
                 detail = message("line {lines} does not name the line before it", lines=self._lines)
                 yield Finding(FindingCode.RUNS_REWRITTEN, _RUNS, detail)
         self._before = line
+        self._digests.add(line_digest(line))
+
+    def changed_as(self, removal: ForgettingNote) -> bool:
+        """Return whether a removal changed lines, and all of them are as its note says.
+
+        The links between lines show whether the others are unchanged: the last line is always among the changed ones.
+        """
+        return bool(removal.runs) and self._digests.issuperset(each["after"] for each in removal.runs)
 
     def check_sealed(self) -> Iterator[Finding]:
         """Check that the file begins with the sealed lines."""

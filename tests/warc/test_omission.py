@@ -6,6 +6,7 @@ import errno
 import gzip
 import html
 import json
+import re
 from pathlib import Path
 from urllib.parse import quote
 
@@ -184,6 +185,14 @@ def test_a_removal_that_ends_before_the_seal_is_no_damage(tmp_path: Path, monkey
         with pytest.raises(NoSpace):
             forget(Archive.open(root), resolve({}), ForgettingRequest(authors=(NAME,), entries=("2",)))
     assert title not in (root / "captures/runs.jsonl").read_text()
+    assert damages(root) == []
+    for name, code in {"captures/000001/capture.json": "capture-damaged", "runs.jsonl": "runs-rewritten"}.items():
+        path = root / name
+        sound = path.read_bytes()
+        path.write_bytes(re.sub(rb'("finished_at": ?")2', rb"\g<1>3", sound))
+        assert path.read_bytes() != sound
+        assert [each for each in damages(root) if each.startswith(f"{code} {name}:")]
+        path.write_bytes(sound)
     assert damages(root) == []
     forget(Archive.open(root), resolve({}), ForgettingRequest())
     assert damages(root) == []
