@@ -161,7 +161,8 @@ def archive_named(words: str, config: Path | None = None) -> Path:
 def _ids_of(words: str) -> list[str]:
     """Return the IDs of the blogs that the words can name, the most exact one first.
 
-    The ID of a blog in a folder of its host has the folder in it. The page of an entry is below that folder.
+    The ID of a blog in a folder of its host has the folder in it. The page of an entry is below that folder. A host
+    without a dot or a port has no blog.
 
     Raises:
         UsageError: an address has a user name or password, or no host.
@@ -169,6 +170,8 @@ def _ids_of(words: str) -> list[str]:
     address = address_in(words)
     if address is not None:
         parts = urlsplit(address)
+        if "." not in parts.netloc and ":" not in parts.netloc:
+            return []
         folders = [part for part in parts.path.split("/") if part][:_MAX_FOLDERS]
         hosts = dict.fromkeys((parts.netloc, parts.hostname or ""))
         return ["/".join((host, *folders[:n])) for n in range(len(folders), -1, -1) for host in hosts]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from exporter.capture.content import is_read, read_references
@@ -78,5 +78,7 @@ PARTS = st.sampled_from(
 
 
 @given(st.lists(PARTS, max_size=30), st.sampled_from(TYPES), st.sampled_from(PATHS))
+@example([b'<?xml version="1.0" encoding="utf-7"?>'] * 2 + [b"<urlset>"], "", "/")
+@example([b"<?xml version='1.0'?><?xml-stylesheet href='a' encoding='x'?><urlset>"], "", "/")
 def test_broken_documents_give_references(parts: list[bytes], media_type: str, path: str) -> None:
     read_references(b"".join(parts), media_type, media_type, BLOG + path)

@@ -113,7 +113,7 @@ def test_a_token_is_tried_and_an_unknown_blog_leads_to_the_next_question(tmp_pat
         assert terminal.end() == 0, terminal.shown
     shown = terminal.shown
     assert shown.count("No known service has 127.0.0.1, and as an address:") == 1
-    assert shown.count("no-such-file.txt is no export file.") == 1
+    assert shown.count("There is no file no-such-file.txt.") == 1
     assert shown.count("The service refuses this token.") == 1
     assert "The token works. It is of the account" in shown
     assert "wr0ng-token" not in shown

@@ -482,7 +482,7 @@ def test_a_path_without_a_folder_is_no_blog_id(shell: Shell, service: DemoServic
 def test_an_address_and_a_file_are_distinguished_from_a_blog_id(shell: Shell) -> None:
     (shell.folder / "a.json").write_text("{}")
     for words, said in {
-        "https://me:s3cret@x.example.jp/": "not a blog ID",
+        "https://me:s3cret@x.example.jp/": "Give the address without a user name and password",
         "./a.json": "is no export file that this program knows",
         "s3://bucket/mine": "restore a copy from there: blog-exporter sync s3://bucket/mine DIR",
         "me.blog.example.jp:80": "me.blog.example.jp",

@@ -73,7 +73,7 @@ def test_other_words_are_distinguished_from_blog_ids(program: Program, tmp_path:
         (tmp_path / "file", 2, "is no export file that this program knows"),
         (tmp_path / "gone", 10, "does not exist"),
         ("https://me.blog.example.invalid/1", 20, "its name does not resolve"),
-        ("http://me:s3cret@me.example.jp", 2, "is not a blog ID"),
+        ("http://me:s3cret@me.example.jp", 2, "Give the address without a user name and password"),
         ("s3://bucket/mine", 2, "blog-exporter sync s3://bucket/mine DIR"),
     ):
         done = program("backup", words)

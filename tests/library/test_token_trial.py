@@ -55,7 +55,7 @@ async def test_an_account_that_may_not_read_the_blog_is_named(service: DemoServi
     assert trial.state is TokenState.OTHER_ACCOUNT
     assert trial.user is not None
     assert trial.user.name in trial.sentence
-    assert f"which may not read {BLOG_ID}" in trial.sentence
+    assert f"but may not read {BLOG_ID}" in trial.sentence
 
 
 async def test_another_account_than_that_of_the_archive_is_named(
@@ -77,7 +77,7 @@ async def test_another_account_than_that_of_the_archive_is_named(
     trial = await try_token(BLOG_ID, with_token(service, TOKEN), root)
     assert trial.state is TokenState.OTHER_ACCOUNT
     assert trial.sentence.startswith(
-        "This token is of the account 別の人 (user ffff0000), but the archive was made with"
+        "The account 別の人 (user ffff0000) owns this token, but the archive was made with"
     )
     elsewhere = await try_token(BLOG_ID, with_token(service, TOKEN), tmp_path / "nothing")
     assert elsewhere.state is TokenState.ACCEPTED

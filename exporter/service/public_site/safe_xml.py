@@ -52,19 +52,24 @@ def read_xml(text: str) -> XmlDocument:
     source = _DECLARATION.sub("", _FORBIDDEN.sub("\ufffd", text).lstrip("\ufeff"), count=1).strip()
     if not source.startswith("<"):
         raise UnsafeXml(message("it is no XML"))
-    strict = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    data = source.encode()  # lxml refuses a str with a second declaration, or a style sheet, that names an encoding
     try:
-        return XmlDocument(_safe(etree.fromstring(source, strict)), "\ufffd" in source and "\ufffd" not in text)
+        return XmlDocument(_safe(etree.fromstring(data, _parser())), "\ufffd" in source and "\ufffd" not in text)
     except etree.XMLSyntaxError:
         pass
-    lenient = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True)
     try:
-        root = etree.fromstring(source, lenient)
+        root = etree.fromstring(data, _parser(recover=True))
     except etree.XMLSyntaxError:
         root = None
     if root is None:
         raise UnsafeXml(message("it is no XML"))
     return XmlDocument(_safe(root), mended=True)
+
+
+def _parser(*, recover: bool = False) -> etree.XMLParser:
+    return etree.XMLParser(
+        encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=recover
+    )
 
 
 def _safe(root: etree._Element) -> etree._Element:
