@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from exporter.archive import atomic
 from exporter.archive.archive import Archive
 from exporter.archive.layout import Layout
 from exporter.archive.reader import is_archive
@@ -166,7 +167,10 @@ def _opened(root: Path) -> tuple[Archive | None, list[CheckFinding]]:
 
 
 def _unreadable(root: Path, error: OSError) -> CheckFinding:
-    """Return the finding about a folder or file that the system does not let this user read."""
+    """Return the finding about a folder or file that cannot be read."""
+    damage = atomic.translate(error, root)
+    if isinstance(damage, ArchiveDamaged):
+        return _damaged(root, damage)
     named = str(error.filename or "")
     path = named if os.path.isabs(named) else str(root)  # noqa: PTH117 - text
     sentence = message("{path} cannot be read: {reason}.", path=printable(path), reason=system_reason(error))

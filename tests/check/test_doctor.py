@@ -571,3 +571,11 @@ def test_every_exit_code_of_an_error_can_be_that_of_a_finding() -> None:
         return {of.exit_code}.union(*(codes(child) for child in of.__subclasses__()))
 
     assert codes(BlogExporterError) <= {*WORST_FIRST, 5, 11, 15, 130, 143}
+
+
+def test_a_log_of_runs_that_is_a_link_is_damage(root: Path) -> None:
+    (root / "runs.jsonl").rename(root.parent / "runs.jsonl")
+    (root / "runs.jsonl").symlink_to(root.parent / "runs.jsonl")
+    found = diagnose(root, offline=True)
+    assert names(found)["damaged"] == 13
+    assert "runs.jsonl is a link" in found.findings[0].said
