@@ -59,7 +59,7 @@ _NAME_THE_HOME = """home => {
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replaceAll(home, "/home/shione");
 }"""
-"""Shows a person's home folder instead of the temporary one, whose name changes each time."""
+"""Replaces the name of the temporary home folder, which changes each time."""
 
 
 def main() -> None:

@@ -108,7 +108,7 @@ def _gap(first: int, last: int) -> Finding:
 
 
 def _description(capture: Capture) -> tuple[str, dict[str, Any], str | None]:
-    """Return the hash of a ``capture.json``, its content, and what is wrong with it."""
+    """Return a ``capture.json``'s hash and content, and its fault."""
     try:
         data = (capture.folder / CAPTURE).read_bytes(MAX_CAPTURE_BYTES)
     except OSError:

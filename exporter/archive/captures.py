@@ -1,8 +1,8 @@
-"""The captures of an archive: folders of WARC files with the public pages as they were, or with the answers of an API.
+"""The captures of an archive: folders of WARC files with recorded public pages, or with an API's answers.
 
 ``captures/000001/`` appears by one rename and is never changed. Its ``SHA256SUMS`` covers every file in it, so a person
-checks it with ``sha256sum -c``. Each ``capture.json`` names the hash of the one before it, and ``SHA256SUMS`` in the
-root the newest one. ``captures/runs.jsonl`` has a line for each run, also for one that found no change.
+checks it with ``sha256sum -c``. Each ``capture.json`` names the previous one's hash, and ``SHA256SUMS`` in the root
+names the newest one's. ``captures/runs.jsonl`` has a line for each run, also for one that found no change.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ API: Final = "api"
 """The kind of a capture with the answers of an API."""
 _MOST_PROBLEMS: Final = 5_000
 MAX_NAME_BYTES: Final = 112
-"""The longest name of a file in a capture, so that an encrypted copy can hide it in a name of its own."""
+"""The longest name of a file in a capture, so that an encrypted copy has room for its hidden form."""
 
 
 @frozen
@@ -50,7 +50,7 @@ class CaptureInfo:
 
     Attributes:
         capture: its number, from 1.
-        kind: ``pages`` of the public web, or ``api`` for the exchanges of a backup.
+        kind: ``pages`` for public pages, or ``api`` for a backup's exchanges.
         blog_id: as in ``archive.json``.
         started_at: as all times, in UTC.
         finished_at: when the last answer arrived.
@@ -98,7 +98,7 @@ class CaptureInfo:
         """Return size and SHA-256 of each file by name, without ``capture.json`` and ``SHA256SUMS``.
 
         Raises:
-            ArchiveDamaged: a name is none of a file in a capture.
+            ArchiveDamaged: a capture cannot have a file of this name.
         """
         found = {each["name"]: (each["bytes"], each["sha256"]) for each in (*self.segments, *self.files)}
         for name in found:
@@ -117,7 +117,7 @@ class CaptureInfo:
 
     @classmethod
     def of(cls, raw: Any) -> CaptureInfo:
-        """Return what a document of a stranger states.
+        """Read a stranger's document.
 
         Raises:
             ValueError: it is no such document.
@@ -154,7 +154,7 @@ class Capture:
         return self.folder / PAGES
 
     def info(self) -> CaptureInfo:
-        """Return what it states about itself.
+        """Return its description of itself.
 
         Raises:
             ArchiveDamaged: ``capture.json`` cannot be read.
@@ -173,7 +173,7 @@ class Capture:
         """Return the path of a WARC file that an index names.
 
         Raises:
-            ArchiveDamaged: the name is none of a WARC file.
+            ArchiveDamaged: no WARC file can have this name.
         """
         if not name.endswith(SUFFIX) or not is_capture_file(name):
             raise ArchiveDamaged("{index} names a file that no capture has.", index=self.index)
@@ -185,7 +185,7 @@ class Capture:
 
 
 def captures(layout: Layout) -> list[Capture]:
-    """Return the captures of an archive, the oldest first.
+    """Return an archive's captures, the oldest first.
 
     Raises:
         ArchiveDamaged: ``captures/`` is a link.
@@ -297,7 +297,7 @@ def stated_addresses(layout: Layout) -> Iterator[str]:
 
 
 def without_addresses(document: Mapping[str, Any], addresses: Collection[str]) -> dict[str, Any]:
-    """Return a ``capture.json``, or a line of ``captures/runs.jsonl``, without what it says about some addresses."""
+    """Return a ``capture.json``, or a line of ``captures/runs.jsonl``, without its statements about these addresses."""
     found = dict(document)
     for name in _NAMED:
         if any(_is_about(each, addresses) for each in _rows(found.get(name))):

@@ -159,7 +159,7 @@ def archive_named(words: str, config: Path | None = None) -> Path:
 
 
 def _ids_of(words: str) -> list[str]:
-    """Return the IDs of the blogs that the words can name, the most exact one first.
+    """Return the blog IDs that the words can mean, the most exact one first.
 
     The ID of a blog in a folder of its host has the folder in it. The page of an entry is below that folder. A host
     without a dot or a port has no blog.
@@ -183,7 +183,7 @@ def _ids_of(words: str) -> list[str]:
 
 
 def _archives_of(ids: list[str], folders: list[Path]) -> list[Path]:
-    """Return the folders with the archives of the first blog that has one, by its first or present ID, each once."""
+    """Return the archives' folders for the first ID with an archive. An archive also counts by its present ID."""
     found: dict[str, dict[Path, Path]] = {}
     for each in folders:
         for blog_id in _blog_ids_at(each):

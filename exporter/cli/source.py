@@ -33,7 +33,7 @@ _MAX_TITLE_CHARACTERS: Final = 200
 
 @frozen
 class NamedSource:
-    """The source of a backup, as the user named it.
+    """A backup's source, as the user named it.
 
     Attributes:
         target: the blog, its archive and its settings.
@@ -178,7 +178,7 @@ def _of_address(address: str, options: Mapping[str, Any], archive: Path | None, 
 
 
 def title_at(way: WayIn) -> str:
-    """Return the title of the blog that a way into it states, on one line; empty if unknown."""
+    """Return the blog's title from a way into it, on one line; empty if unknown."""
     return printable(" ".join(way.title.split()), _MAX_TITLE_CHARACTERS)
 
 

@@ -104,7 +104,7 @@ def update(
 
 
 def work_folder(target: Path) -> Path:
-    """Return the folder for the files of an update: its lock, and databases that hold rows of blogs."""
+    """Return the folder for an update's files: its lock, and databases with rows of blogs."""
     return target.with_name(f".{target.name}.work")
 
 

@@ -1,4 +1,4 @@
-"""The parts of a recorded HTTP/1 answer: its head, its payload without chunk framing, and the decoded content.
+"""Read a recorded HTTP/1 answer: its head, its payload without chunk framing, and the decoded content.
 
 The bytes come from strangers, or from the file of a stranger. Nothing here raises for malformed bytes: the payload ends
 where they stop making sense.
@@ -58,7 +58,7 @@ class Head:
 
 
 def read_head(answer: IO[bytes]) -> Head | None:
-    """Return the head of the final answer, or ``None`` if there is no complete one."""
+    """Return the final answer's head, or ``None`` without a complete one."""
     start = 0
     answer.seek(0)
     while True:
@@ -96,10 +96,10 @@ def _status(line: str) -> int:
 
 @dataclass(slots=True)
 class Payload:
-    """Iterates over the payload of an answer: its body without chunk framing, but as encoded by ``Content-Encoding``.
+    """Iterates over an answer's payload: the body without chunk framing, but as encoded by ``Content-Encoding``.
 
     Attributes:
-        end: after the iteration, where the answer ends; later bytes do not belong to it.
+        end: after the iteration, the answer's end; later bytes do not belong to it.
         whole: after the iteration, whether nothing is missing. A body that ends with its connection counts as whole.
         size: the number of bytes so far.
     """
@@ -183,7 +183,7 @@ def decoded(pieces: Iterable[bytes], encoding: str, limit: int) -> bytes:
 
 
 def decoded_start(pieces: Iterable[bytes], encoding: str, limit: int) -> bytes:
-    """Return the content of a payload up to a limit, or up to the place from which it cannot be decoded."""
+    """Return a payload's content up to a limit, or up to the first byte that cannot be decoded."""
     found = bytearray()
     with suppress(BadBody):
         for piece in _decoded(pieces, encoding.strip().lower()):
@@ -223,7 +223,7 @@ def _by_library(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
                 # Both libraries can ask for more bytes while they still hold decoded ones.
                 if not found and needs_more():
                     break
-    except Exception as error:  # each library has errors of its own
+    except Exception as error:  # each library has its own errors
         raise BadBody(message("the answer is not in the encoding it claims")) from error
     if not is_ended():
         raise BadBody(message("the answer's compressed body is cut short"))

@@ -208,7 +208,7 @@ def test_rows_that_an_earlier_update_deleted_leave_no_trace_in_the_catalogue(
     archive.rename(place)
     assert runs.run("fleet", "catalogue", "sqlite", fleet).code == 0
     catalogue = fleet / "catalogue.sqlite"
-    # Some systems build SQLite so that it clears what it deletes; most do not.
+    # Some systems build SQLite so that it clears deleted rows; most do not.
     with sqlite3.connect(catalogue) as database:
         database.execute("PRAGMA secure_delete = OFF")
         database.execute("DELETE FROM comments")

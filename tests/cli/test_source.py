@@ -34,7 +34,7 @@ Command = Callable[..., Awaitable[Ended]]
 
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
-    """Return what runs the program in a process of its own, in the test's folder."""
+    """Return what runs the program in a separate process, in the test's folder."""
 
     async def run(*arguments: object) -> Ended:
         process = await asyncio.create_subprocess_exec(

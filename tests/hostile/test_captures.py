@@ -74,7 +74,7 @@ def archive(shot: Path, tmp_path: Path) -> Path:
 def tried(
     whole: Whole, root: Path, outside: Outside, around: Path, commands: Sequence[tuple[str, ...]] = COMMANDS
 ) -> tuple[list[str], dict[str, int]]:
-    """Run the commands; return what they did wrong, and their exit codes."""
+    """Run the commands; return their faults and their exit codes."""
     before = outside.state()
     wrong: list[str] = []
     codes: dict[str, int] = {}
@@ -271,7 +271,7 @@ def test_strange_content(whole: Whole, archive: Path, tmp_path: Path, name: str)
     outside = Outside.made(tmp_path / "docs")
     wrong, codes = tried(whole, archive, outside, tmp_path)
     assert wrong == []
-    # A broken answer in a whole record is what a server sent. The archive itself is incomplete, not damaged.
+    # A server sent a broken answer, and its record is whole. The archive itself is incomplete, not damaged.
     assert codes["verify"] == (3 if name in BROKEN_ANSWERS else 13)
 
 
@@ -334,7 +334,7 @@ def test_names_in_sums_lead_nowhere(whole: Whole, archive: Path, tmp_path: Path)
 
 
 def bomb(gigabytes: int, head: bytes = b"") -> bytes:
-    """Return a gzip member with so many zeros after some bytes; its checksum is wrong."""
+    """Return a gzip member with a wrong checksum: some bytes, then a number of zeros."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     start = packer.compress(head) + packer.flush(zlib.Z_FULL_FLUSH)
     piece = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
