@@ -166,10 +166,12 @@ class WireServer:
             yield self.origin
         finally:
             server.close()
+            await asyncio.sleep(0)  # a connection that was just accepted has its task from here on
             for task in list(self._tasks):
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await server.wait_closed()
+            await asyncio.sleep(0)  # aborted connections close in the loop's next turn
 
     @contextmanager
     def serving_in_thread(self, port: int = 0) -> Iterator[str]:
@@ -191,9 +193,11 @@ class WireServer:
         assert task is not None
         self._tasks.add(task)
         try:
-            with suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError):
+            with suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
                 while await self._exchange(reader, writer):
                     pass
+        except asyncio.CancelledError:
+            writer.transport.abort()  # closing would wait for a browser that no longer reads
         finally:
             self._tasks.discard(task)
             writer.close()
