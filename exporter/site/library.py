@@ -324,7 +324,7 @@ class LibraryService(Records):
 
     name = BLOG_ID
     usual_access = ""
-    key_fields: Mapping[Kind, str] = {}  # type: ignore[misc]
+    key_fields: Mapping[Kind, str] = {}  # type: ignore[misc]  # of no class alone: its blogs have services of several kinds
 
     def __init__(self, sources: Sequence[BlogRecords], library: Library) -> None:
         self._sources = {source.blog.key: source for source in sources}

@@ -11,7 +11,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,16 @@ def plan_of(layout: Layout, keep_last: int) -> PrunePlan:
 
 def prune_killed_at(layout: Layout, keep_last: int, number: int) -> bool:
     """Prune in a child process that is killed before its ``number``-th call; return whether the prune was completed."""
+    plan = plan_of(layout, keep_last)
+    return killed_at(lambda: prune(layout, plan), number, CALLS)
+
+
+def killed_at(act: Callable[[], object], number: int, calls: Sequence[str]) -> bool:
+    """Act in a child process that is killed before its ``number``-th call of these functions of :mod:`os`.
+
+    Returns:
+        whether it was completed before that call.
+    """
     child = os.fork()
     if child == 0:
         left = number
@@ -48,19 +58,18 @@ def prune_killed_at(layout: Layout, keep_last: int, number: int) -> bool:
 
             return wrapped
 
-        plan = plan_of(layout, keep_last)
-        for name in CALLS:
+        for name in calls:
             setattr(os, name, counted(getattr(os, name)))
         atomic.exchange = counted(atomic.exchange)
         try:
-            prune(layout, plan)
+            act()
         except BaseException:  # noqa: BLE001
             os._exit(2)
         os._exit(0)
     _, status = os.waitpid(child, 0)
     if os.WIFEXITED(status):
         if os.WEXITSTATUS(status) != 0:
-            raise SystemExit(f"the prune failed at call {number}")
+            raise SystemExit(f"it failed at call {number}")
         return True
     return False
 

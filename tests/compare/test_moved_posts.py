@@ -25,7 +25,7 @@ def text(seed: int, letters: int = 240) -> str:
 
 
 def post(blog: int, title: str, body: str, date: datetime = WHEN, **other: object) -> BlogPost:
-    return replace(BlogPost(blog, title, body, date, "", "", f"{(OLD, NEW)[blog % 2]}{blog}"), **other)  # type: ignore[arg-type]
+    return replace(BlogPost(blog, title, body, date, "", "", f"{(OLD, NEW)[blog % 2]}{blog}"), **other)  # type: ignore[arg-type]  # any fields
 
 
 def groups(*posts: BlogPost) -> list[tuple[int, ...]]:

@@ -9,10 +9,10 @@ import html
 import json
 import os
 import shutil
-import signal
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,7 +20,7 @@ from urllib.parse import quote
 import pytest
 
 from exporter import lossless_json
-from exporter.archive import atomic, forgetting
+from exporter.archive import forgetting
 from exporter.archive.archive import Archive
 from exporter.archive.documents import append_run
 from exporter.archive.forgotten import Suppressed, newest_name, notes_in, read_notes, renamed_hashes
@@ -31,6 +31,7 @@ from exporter.library.forget import ForgettingRequest, find, forget
 from exporter.library.views import rebuild
 from exporter.model.kinds import Kind
 from exporter.settings import Settings, resolve
+from tests.archive.killing import killed_at
 from tests.archive.versions import ArchiveMaker, comment, entry, plain_states
 
 NAME = "忘れてほしい人"
@@ -325,38 +326,6 @@ def test_a_damaged_plan_is_one_clear_line(layout: Layout, settings: Settings, da
 CALLS = ("rename", "replace", "unlink", "rmdir", "link")
 
 
-def killed_at(root: Path, settings: Settings, request: ForgettingRequest, number: int) -> bool:
-    """Forget in a child process that is killed before its ``number``-th call; return whether it was completed."""
-    child = os.fork()
-    if child == 0:
-        left = number
-
-        def counted(call: Callable[..., Any]) -> Callable[..., Any]:
-            def wrapped(*args: Any, **kwargs: Any) -> Any:
-                nonlocal left
-                left -= 1
-                if left == 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return call(*args, **kwargs)
-
-            return wrapped
-
-        os.fsync = lambda fd: None
-        for name in CALLS:
-            setattr(os, name, counted(getattr(os, name)))
-        atomic.exchange = counted(atomic.exchange)
-        try:
-            forget(Archive.open(root), settings, request)
-        except BaseException:  # noqa: BLE001
-            os._exit(2)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    if os.WIFEXITED(status):
-        assert os.WEXITSTATUS(status) == 0
-        return True
-    return False
-
-
 @pytest.mark.no_cover
 @pytest.mark.slow
 def test_after_a_kill_at_any_call_the_next_command_finishes(layout: Layout, tmp_path: Path, settings: Settings) -> None:
@@ -368,7 +337,7 @@ def test_after_a_kill_at_any_call_the_next_command_finishes(layout: Layout, tmp_
         root = tmp_path / "copy"
         shutil.rmtree(root, ignore_errors=True)
         shutil.copytree(layout.root, root)
-        done = killed_at(root, settings, request, number)
+        done = killed_at(partial(forget, Archive.open(root), settings, request), number, CALLS)
         assert damages(root) == [], number
         if (root / ".work/forgetting.json").exists():
             begun += 1
