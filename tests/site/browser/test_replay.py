@@ -117,9 +117,13 @@ def replayed(_packed: CapturedDemo, chromium: Browser, _witness: Trap) -> Replay
     return Replayed(_packed, folder / "demo.wacz", live, pixels)
 
 
-def player_frame(page: Page, part: str) -> Frame:
+OPENINGS = 4
+"""On a busy machine the player's worker may miss the first message of its page, and then waits for ever."""
+
+
+def player_frame(page: Page, part: str, tries: int = 1200) -> Frame:
     """Return the frame of the player whose address has a part."""
-    for _ in range(1200):
+    for _ in range(tries):
         found = [frame for frame in page.frames if part in frame.url]
         if found:
             return found[-1]
@@ -147,7 +151,7 @@ def playing(replayed: Replayed) -> Iterator[Player]:
 
 def ready(page: Page, playing: Player) -> Any:
     """Open the player, and return what it knows of the archive once it has read it."""
-    for _ in range(4):  # on a busy machine its worker may miss the first message of its page, and then waits for ever
+    for _ in range(OPENINGS):
         page.goto(playing.opened())
         for _ in range(300):
             with suppress(Error):  # the player replaces its frame once its worker runs
@@ -241,9 +245,12 @@ def test_the_player_lists_the_posts_and_trusts_the_signature(replayed: Replayed,
 
 
 def test_the_player_itself_opens_a_post(replayed: Replayed, playing: Player, page: Page) -> None:
-    page.goto(playing.opened(replayed.demo.blog.address(3)))
-    frame = player_frame(page, "mp_/")
-    frame.get_by_role("heading", name="はじめまして").wait_for(timeout=30_000)
+    for _ in range(OPENINGS - 1):
+        page.goto(playing.opened(replayed.demo.blog.address(3)))
+        with suppress(AssertionError):
+            player_frame(page, "mp_/", tries=300)
+            break
+    player_frame(page, "mp_/", tries=300).get_by_role("heading", name="はじめまして").wait_for(timeout=30_000)
 
 
 def test_a_rendered_page_says_what_it_is(replayed: Replayed, playing: Player, page: Page) -> None:
