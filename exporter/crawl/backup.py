@@ -254,6 +254,7 @@ class BackupRun:
                 for ledger in ledgers.values():
                     ledger.spool.flush()
                 await self._recording.write(self._publicity(ingest, read, state))
+            self.client.forget_probe()  # it holds all that was read, and the views need the memory
             if self._end is not None:
                 raise self._end
             self._concluding = True

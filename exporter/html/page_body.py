@@ -254,7 +254,7 @@ class BodyWriter:
 
     def _cell(self, cell: Cell, ratio: float, page: _Page) -> str:
         """Return a picture for a row, with its link and caption."""
-        kept = {name: cell.picture.attributes[name] for name in _OWN_WORDS & cell.picture.attributes.keys()}
+        kept = {name: value for name, value in cell.picture.attributes.items() if name in _OWN_WORDS}
         picture = Element("img", {**kept, "src": picture_source(cell.picture)}, [])
         shown = self._linked_picture(picture, cell.link, page)
         return f'<figure style="--r:{ratio:.2f}">{shown}{self._caption(cell.caption, page)}</figure>'

@@ -342,6 +342,9 @@ class ServiceClient(Protocol):
     def slow_down(self, pause: float) -> None:
         """Wait at least ``pause`` seconds between two requests to the service from now on."""
 
+    def forget_probe(self) -> None:
+        """Forget the request kept to probe the service, and so what its ``parse`` refers to."""
+
     async def fetch(
         self,
         request: Request,
@@ -398,6 +401,10 @@ class Client:
     def slow_down(self, pause: float) -> None:
         """Wait at least ``pause`` seconds between two requests to the service from now on; it must be above 0."""
         self.engine.restrict(self.origin, 1.0 / pause)
+
+    def forget_probe(self) -> None:
+        """Forget the request kept to probe the service, and so what its ``parse`` refers to."""
+        self.watch.probe_with(None)
 
     async def fetch(
         self,

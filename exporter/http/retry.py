@@ -325,8 +325,8 @@ class ServiceWatch(Watch):
             self._doubtful = False
             self._since = self.clock.monotonic()
 
-    def probe_with(self, probe: Callable[[], Awaitable[object]]) -> None:
-        """Store a request that just succeeded, to repeat it when the service may be silent."""
+    def probe_with(self, probe: Callable[[], Awaitable[object]] | None) -> None:
+        """Store a request that just succeeded, to repeat it when the service may be silent; ``None`` for no request."""
         self._probe = probe
 
     def patience(self) -> float:

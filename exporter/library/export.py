@@ -355,7 +355,7 @@ def copy_site(
     Raises:
         UsageError: the folder cannot be written, or nothing declares which entries are public.
     """
-    from exporter.library.views import SITE, captured_pages, site_options, titled  # noqa: PLC0415
+    from exporter.library.views import SITE, captured_pages, site_options, titled, with_help  # noqa: PLC0415
     from exporter.site.captured import CapturedPages  # noqa: PLC0415
     from exporter.site.history import ArchiveHistory  # noqa: PLC0415 - exports need no site
     from exporter.site.thumbnails import Thumbnails  # noqa: PLC0415
@@ -404,7 +404,7 @@ def copy_site(
                 captured=captured_pages(reader, state, settings) if public is None else CapturedPages(),
                 visibility=visibility_of(reader, state, service, settings) if public is None else None,
             )
-            files = copied_site(view, records)
+            files = copied_site(view, records, with_help(view.files(records), lambda _: False))
             written = write_export(files, archive, target, document)
         return SiteCopy(target / "index.html", document(written))
 

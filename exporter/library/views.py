@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from exporter.archive.archive import Archive
 from exporter.archive.atomic import remove_folder
@@ -66,6 +66,10 @@ MARKDOWN: Final = "markdown"
 SITE: Final = "site"
 PAGES_BEFORE_SECOND_PROCESS: Final = 300
 """Pages rendered before a second process starts. Starting it costs as much as some hundred pages."""
+_FILES_AHEAD: Final = 64
+"""Files that may wait for an earlier one, which the second process still renders."""
+_BYTES_AHEAD: Final = 4_000_000
+"""Bytes of such files that are rendered already."""
 
 
 @frozen
@@ -276,11 +280,11 @@ def _made(
             def notes() -> FileNotes:
                 return opened.enter_context(file_notes(layout))
 
-            def is_there(file: DerivedFile) -> bool:
+            def is_there(file: ViewFile) -> bool:
                 before = None if force else notes().find(view.name, file.path)
                 return before is not None and before.fingerprint == file.fingerprint.hex()
 
-            for file in with_help(view.files(state), is_there):
+            for file in with_help(cast("Iterator[ViewFile]", view.files(state)), is_there):
                 check()
                 yield file
 
@@ -288,9 +292,9 @@ def _made(
 
 
 def with_help(
-    files: Iterable[DerivedFile], is_there: Callable[[DerivedFile], bool], alone: int = PAGES_BEFORE_SECOND_PROCESS
-) -> Iterator[DerivedFile]:
-    """Yield the same files in another order: a second process renders some of many pages.
+    files: Iterable[ViewFile], is_there: Callable[[ViewFile], bool], alone: int = PAGES_BEFORE_SECOND_PROCESS
+) -> Iterator[ViewFile]:
+    """Yield the same files; a second process renders some of many pages.
 
     Args:
         files: of a view.
@@ -300,35 +304,70 @@ def with_help(
     Raises:
         BlogExporterError: the second process failed.
     """
-    from exporter.export.interface import ViewFile  # noqa: PLC0415 - see above
-
+    helped: _Helped | None = None
+    made = 0
     with contextlib.ExitStack() as opened:
-        worker: Worker | None = None
-        sent: deque[tuple[ViewFile, RemotePage]] = deque()
-        made = 0
         try:
             for file in files:
-                while worker is not None and worker.done:
-                    yield _rendered(*sent.popleft(), worker)
-                if isinstance(file, ViewFile) and file.remote is not None and not is_there(file):
-                    made += 1
-                    if worker is None and made > alone and processors() > 1:
-                        worker = opened.enter_context(Worker(file.remote.around))
-                    if worker is not None and worker.has_room:
-                        worker.submit(file.remote.call, *file.remote.parts())
-                        sent.append((file, file.remote))
-                        continue
-                yield file
-            while worker is not None and sent:
-                yield _rendered(*sent.popleft(), worker)
+                page = None if file.remote is None or is_there(file) else file.remote
+                made += page is not None
+                if helped is None and page is not None and made > alone and processors() > 1:
+                    helped = _Helped(opened.enter_context(Worker(page.around)))
+                if helped is None:
+                    yield file
+                else:
+                    helped.add(file, page)
+                    yield from helped.finished(_FILES_AHEAD)
+            if helped is not None:
+                yield from helped.finished(0)
         except WorkerFailed as error:
             raise BlogExporterError(
                 "The second process that renders pages failed: {reason}. Run again.", reason=error
             ) from error
 
 
-def _rendered(file: ViewFile, page: RemotePage, worker: Worker) -> ViewFile:
-    content = page.finish(worker.result())
+class _Waiting(NamedTuple):
+    """A file after a page that the second process renders: it may be such a page, or have its bytes already."""
+
+    file: ViewFile
+    page: RemotePage | None = None
+    size: int = 0
+
+
+class _Helped:
+    """Files in their order. Some wait for the second process, and this one renders others meanwhile."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._waiting: deque[_Waiting] = deque()
+        self._bytes = 0
+
+    def add(self, file: ViewFile, page: RemotePage | None) -> None:
+        """Add a file; ``page`` is how the second process can render it."""
+        if page is not None and self._worker.has_room:
+            self._worker.submit(page.call, *page.parts())
+            self._waiting.append(_Waiting(file, page))
+        elif page is not None:
+            content = file.render()
+            self._bytes += len(content)
+            self._waiting.append(_Waiting(_rendered(file, content), size=len(content)))
+        else:
+            self._waiting.append(_Waiting(file))
+
+    def finished(self, most: int) -> Iterator[ViewFile]:
+        """Yield the first files until one is not finished; wait for it if more than ``most`` or many bytes wait."""
+        while self._waiting:
+            file, page, size = self._waiting[0]
+            if page is not None:
+                if not self._worker.done and len(self._waiting) <= most and self._bytes < _BYTES_AHEAD:
+                    return
+                file = _rendered(file, page.finish(self._worker.result()))
+            self._waiting.popleft()
+            self._bytes -= size
+            yield file
+
+
+def _rendered(file: ViewFile, content: bytes) -> ViewFile:
     return replace(file, render=lambda: content)
 
 

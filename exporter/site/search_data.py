@@ -92,7 +92,6 @@ def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
         for chunk in group:
             yield from islice(pages, len(chunk.posts))
             yield data.chunk(chunk, pairs if sharded else None)
-            site.searched.clear()
         if sharded:
             yield data.shard(group, pairs)
             shards.append((at, at + len(group), group[0].name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -260,9 +260,9 @@ def _static_files(site: Site) -> Iterator[ViewFile]:
     yield ViewFile("data/words.js", fingerprint(repr(words)), lambda: data_script("words", "", words))
 
 
-def copied_site(view: SiteView, records: RecordSource) -> Iterator[ExportFile]:
-    """Yield the files of a site made with ``SiteOptions(assets="")`` and then its pictures."""
-    for file in view.files(records):
+def copied_site(view: SiteView, records: RecordSource, files: Iterable[ViewFile]) -> Iterator[ExportFile]:
+    """Yield ``files`` of a site made with ``SiteOptions(assets="")`` and then its pictures."""
+    for file in files:
         yield Content(file.path, iter([file.render()]))
     paths = {Asset.from_raw(raw).path for _, raw in records.scan(Kind.ASSETS)} | view.former_files()
     for path in sorted(path for path in paths if path is not None):

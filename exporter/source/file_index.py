@@ -318,6 +318,9 @@ class FileClient:
     def slow_down(self, pause: float) -> None:
         """Do nothing: a file asks for no pause."""
 
+    def forget_probe(self) -> None:
+        """Do nothing: a file is never probed."""
+
     def close(self) -> None:
         """Delete the index."""
         if self.index is not None:

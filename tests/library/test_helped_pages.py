@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -51,10 +53,49 @@ def test_its_pages_equal_those_made_here() -> None:
 
 def test_it_renders_some_of_many_pages() -> None:
     made = {file.path: file.render() for file in with_help(_pages(60), lambda _: False, alone=10)}
-    assert made.keys() == {f"{number}.md" for number in range(60)}
+    assert list(made) == [f"{number}.md" for number in range(60)]
     elsewhere = {path: content for path, content in made.items() if content != b"here"}
     assert elsewhere.items() >= {"10.md": b"10", "25.md": b"25"}.items()
     assert all(path == f"{content.decode()}.md" for path, content in elsewhere.items())
+
+
+def test_a_file_waits_for_the_pages_before_it() -> None:
+    seen: list[str] = []
+
+    def files() -> Iterator[ViewFile]:
+        for number in range(200):
+            yield _page(number)
+            yield ViewFile(f"after {number}", b"", partial(files_before, number))
+
+    def files_before(number: int) -> bytes:
+        return f"{len(seen)} {number}".encode()
+
+    for file in with_help(files(), lambda _: False, alone=0):
+        content = file.render()
+        assert not file.path.startswith("after") or content == f"{len(seen)} {file.path[6:]}".encode()
+        seen.append(file.path)
+    assert seen == [name for number in range(200) for name in (f"{number}.md", f"after {number}")]
+
+
+def test_pages_that_are_ready_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "_BYTES_AHEAD", 1_000)
+    ready, most = 0, 0
+
+    def files() -> Iterator[ViewFile]:
+        yield ViewFile("slow", b"", lambda: b"", RemotePage(None, time.sleep, lambda: (0.3,), lambda _: b"slow"))
+        for number in range(300):
+            yield ViewFile(str(number), b"", page, RemotePage(None, len, lambda: ("x" * 20_000,), lambda _: b"sent"))
+
+    def page() -> bytes:
+        nonlocal ready, most
+        ready += 300
+        most = max(most, ready)
+        return bytes(300)
+
+    for file in with_help(files(), lambda _: False, alone=0):
+        if file.render() == bytes(300):
+            ready -= 300
+    assert 0 < most <= 1_500
 
 
 @pytest.mark.parametrize("is_there", [True, False])

@@ -201,7 +201,9 @@ def test_a_copy_of_the_site_has_the_pictures_of_its_past(tmp_path: Path) -> None
     built, paths = replaced_picture(tmp_path / "a")
     view = SiteView(DEFAULT_SERVICE, ArchiveHistory(built.reader, DEFAULT_SERVICE), SiteOptions(assets=""))
     state = built.reader.state()
-    assert {*paths} <= {str(file.source) for file in copied_site(view, state) if isinstance(file, Copy)}
+    assert {*paths} <= {
+        str(file.source) for file in copied_site(view, state, view.files(state)) if isinstance(file, Copy)
+    }
     state.close()
 
 

@@ -13,6 +13,7 @@ from typing import Final
 from exporter import lossless_json
 from exporter.export.interface import ViewFile
 from exporter.html.embedded import embedded
+from exporter.html.remote_body import MadeBodies
 from exporter.html.tree import BODY_CHARACTERS
 from exporter.model.kinds import Kind
 from exporter.model.labels import joined_path
@@ -120,7 +121,7 @@ def entry_files(site: Site) -> Iterator[ViewFile]:
             *((repr(site.removals[post.id]),) if post.id in site.removals else ()),
         ]
         page = _EntryPage(site, post, before, after, life)
-        yield site.written(post.page, parts, page.write, "pages" if post.is_page else "years")
+        yield site.written(post, parts, page.sources, page.write)
 
 
 def _with_neighbours(catalogue: Catalogue) -> Iterator[tuple[PostSummary | None, PostSummary, PostSummary | None]]:
@@ -151,15 +152,22 @@ class _EntryPage:
         self._root = root_of(post.page)
 
     @cached_property
+    def _entry(self) -> Post:
+        return self._site.catalogue.entry(self._post)
+
+    @cached_property
     def _others(self) -> list[OtherText]:
         return self._site.other_texts(self._post)
 
-    def write(self, shell: Shell) -> str:
-        """Return the page in its shell."""
-        catalogue = self._site.catalogue
-        entry = catalogue.entry(self._post)
+    def sources(self) -> list[str]:
+        """Return the text of the entry and its continuation."""
+        return [self._entry.body, self._entry.more]
+
+    def write(self, shell: Shell, made: MadeBodies | None) -> str:
+        """Return the page in its shell; ``made`` has what :meth:`sources` became if another process made it."""
+        catalogue, entry = self._site.catalogue, self._entry
         comments = list(catalogue.comments(catalogue.comment_ids(self._post)))
-        title, body = self._site.parts.title(self._post), self._body(entry, comments)
+        title, body = self._site.parts.title(self._post), self._body(entry, comments, made)
         return "".join([
             shell.title, title, shell.scripts, self._scripts(), shell.text,
             f'<article class="entry" data-entry="{self._post.page}">\n<div class="leaf">\n', self._header(title), body,
@@ -227,13 +235,14 @@ class _EntryPage:
             return f"<li><bdi {_LANG}>{name}</bdi></li>\n"
         return f'<li><a {_LANG} href="{self._root}{page}">{name}</a></li>\n'
 
-    def _body(self, entry: Post, comments: list[Comment]) -> str:
+    def _body(self, entry: Post, comments: list[Comment], made: MadeBodies | None) -> str:
         """Return the entry's parts, and keep its texts for the search, which follows soon."""
-        bodies, root = self._site.bodies_of(self._post.id), self._root
-        body, text = bodies.html_and_text(entry.body, root, colours=True)
-        more, more_text = bodies.html_and_text(entry.more, root, colours=True)
+        if made is None:
+            bodies = self._site.bodies_of(self._post.id)
+            made = [bodies.html_and_text(source, self._root, colours=True) for source in self.sources()]
+        (body, text), (more, more_text) = made
         own = searched_text(entry, text, more_text, self._others)
-        self._site.searched[self._post.id] = Searched(own, list(map(searched_comment, comments)))
+        self._site.keep_searched(self._post.id, Searched(own, list(map(searched_comment, comments))))
         shown = f'{self._lead(entry)}<div class="body" {_LANG}>{body}</div>\n'
         more_title = escaped(one_line(entry.more_title))
         if more or more_title:

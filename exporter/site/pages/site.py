@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from markupsafe import Markup
 
 from exporter.export.comment_index import UNDATED
-from exporter.export.interface import ViewFile
+from exporter.export.interface import RemotePage, ViewFile
 from exporter.html.links import AddressPattern, absolute
 from exporter.html.local_links import AssetMap
 from exporter.html.page_body import BodyWriter
 from exporter.html.picture_rows import bounded_ratio
 from exporter.html.picture_words import picture_words
+from exporter.html.remote_body import Answers, MadeBodies, Shared, answers_for, has_nothing_at, html_and_texts
 from exporter.html.text import plain_text
 from exporter.model.asset import openable
 from exporter.model.kinds import Kind
@@ -53,6 +54,10 @@ MAX_CHANGES: Final = 300
 """Changes shown on a version's page, entries first."""
 MAX_TAG_PAGES: Final = 2_000
 """With more tags, only those of several entries have pages."""
+
+
+_MAX_SEARCHED: Final = 200
+"""Entries whose texts wait for their chunk of the search: those of a chunk, and of the pages made before it."""
 
 
 class ShownComment(NamedTuple):
@@ -223,17 +228,43 @@ class Site:
         made = self._renderer.frame_script()
         return ViewFile("data/frame.js", fingerprint("frame", made), lambda: made)
 
-    def written(self, path: str, parts: Sequence[bytes | str], write: Callable[[Shell], str], current: str) -> ViewFile:
+    def written(
+        self,
+        post: PostSummary,
+        parts: Sequence[bytes | str],
+        sources: Callable[[], list[str]],
+        write: Callable[[Shell, MadeBodies | None], str],
+    ) -> ViewFile:
         """Return an entry's page, written without a template if one of the parts has changed.
 
-        ``current`` is its place in the navigation.
+        Args:
+            post: the entry.
+            parts: the parts of the page's fingerprint.
+            sources: returns the bodies. Another process can make them, which is half of the work.
+            write: returns the page. It gets these bodies if they are made, in the same order.
         """
+        root = root_of(post.page)
 
-        def render() -> bytes:
-            page = write(self._renderer.shell(root_of(path), current))
-            return visible(page)[0].encode()
+        def render(made: MadeBodies | None = None) -> bytes:
+            shell = self._renderer.shell(root, "pages" if post.is_page else "years")
+            return visible(write(shell, made))[0].encode()
 
-        return ViewFile(path, fingerprint("entry.html", self.options.title, *parts), render)
+        def sent() -> tuple[str, str, list[str], Answers]:
+            bodies, texts = self.bodies_of(post.id), sources()
+            return bodies.base, root, texts, answers_for(bodies, texts)
+
+        def finish(result: tuple[MadeBodies, list[str]]) -> bytes:
+            made, unknown = result
+            return render(made if has_nothing_at(self.bodies_of(post.id), unknown) else None)
+
+        remote = RemotePage(Shared(self.options.language, self.options.assets), html_and_texts, sent, finish)
+        return ViewFile(post.page, fingerprint("entry.html", self.options.title, *parts), render, remote)
+
+    def keep_searched(self, entry_id: str, texts: Searched) -> None:
+        """Keep the texts of an entry whose page was just made, for the chunk of the search that follows soon."""
+        self.searched[entry_id] = texts
+        if len(self.searched) > _MAX_SEARCHED:
+            del self.searched[next(iter(self.searched))]
 
     def ratio(self, picture: StoredPicture) -> float:
         """Return the width-to-height ratio of a shown picture in a row."""
