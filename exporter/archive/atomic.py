@@ -13,7 +13,7 @@ import errno
 import hashlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, cast
@@ -23,7 +23,7 @@ from exporter.errors import ArchiveDamaged, BlogExporterError, NoSpace, UsageErr
 from exporter.message import message, system_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
 
     from exporter.archive.safe_files import InnerPath
 
@@ -113,7 +113,7 @@ class NewFolder:
         remove_folder(self.path)
         make_folder(self.path)
         self._folders = {self.path}
-        self._files: list[str] = []
+        self._files = _WrittenFiles(self.path)
         # Opened before anything is written: a descriptor reports only failures after it was opened.
         self._opened = contextlib.ExitStack()
         self._handle = self._opened.enter_context(self.path.held()) if _syncfs() is not None else None
@@ -133,8 +133,8 @@ class NewFolder:
             self._folders.add(path)
 
     def note(self, path: InnerPath) -> None:
-        """Remember a file that may not be durable yet; as text, which takes a quarter of a path's memory."""
-        self._files.append(str(path))
+        """Remember a file that may not be durable yet."""
+        self._files.add(path)
 
     def sync(self) -> None:
         """Make the noted files and the names of all files survive a power cut.
@@ -143,6 +143,33 @@ class NewFolder:
             OSError: the system cannot promise that.
         """
         sync_all(self.path, self._files, self._folders, self._handle)
+
+
+class _WrittenFiles(Collection[str]):
+    """The files of a folder that may not be durable yet. Of many only the number is kept: all in the folder count."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._first: list[str] = []
+        self._number = 0
+
+    def __len__(self) -> int:
+        return self._number
+
+    def __contains__(self, path: object) -> bool:
+        return any(each == path for each in self)
+
+    def __iter__(self) -> Iterator[str]:
+        if self._number <= _MAX_SINGLE_SYNCS:
+            yield from self._first
+        else:
+            for folder, _, names in os.walk(self._folder):
+                yield from (f"{folder}{os.sep}{name}" for name in names)
+
+    def add(self, path: Path) -> None:
+        self._number += 1
+        if self._number <= _MAX_SINGLE_SYNCS:
+            self._first.append(str(path))
 
 
 def sync_all(

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import pytest
 from PIL import Image, ImageCms
@@ -22,6 +23,7 @@ from exporter.archive.layout import Layout
 from exporter.model.asset import asset_path
 from exporter.model.kinds import Kind
 from exporter.site import thumbnails
+from exporter.site.thumbnail_maker import reduced
 from exporter.site.thumbnails import Thumbnails
 from exporter.worker import Worker
 from tests.site.building import of_records, stored
@@ -50,9 +52,12 @@ class Made(NamedTuple):
 
 
 def worker(*pictures: bytes) -> list[Made]:
-    """Run one process, as the site does."""
+    """Run one process, as the site does; it makes what this one makes."""
     with Worker(memory=thumbnails._WORKER_BYTES) as process:
-        return [Made(*process.call(thumbnails._REDUCE, data)) for data in pictures]
+        found = [Made(*process.call(thumbnails._REDUCE, data)) for data in pictures]
+    with patch.object(Image, "MAX_IMAGE_PIXELS", Image.MAX_IMAGE_PIXELS):
+        assert found == list(map(reduced, pictures))
+    return found
 
 
 def bomb(width: int, height: int) -> bytes:
