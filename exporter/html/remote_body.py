@@ -92,7 +92,7 @@ def html_and_texts(
         picture=asked.picture,
     )
     made = [writer.html_and_text(source, root, colours=True) for source in sources]
-    return [("".join(html), text) for html, text in made], list(asked.unknown)
+    return [(str(html), text) for html, text in made], list(asked.unknown)
 
 
 def has_nothing_at(writer: BodyWriter, addresses: Iterable[str]) -> bool:
