@@ -28,7 +28,7 @@ from exporter.model.records import Audience, Comment, Post, Raw
 from exporter.service.interface import Records
 from exporter.site.captured import CapturedPage, CapturedPages
 from exporter.site.facts import MAX_SIMILAR, CommentFacts, EntryFacts, ItemFacts, Known, Labels, marks_of
-from exporter.site.post_list import PostList, PostsById, PostSummary, RowFile
+from exporter.site.post_list import MarkedEntries, PostList, PostsById, PostSummary, RowFile
 from exporter.text import visible
 
 if TYPE_CHECKING:
@@ -199,10 +199,9 @@ class Catalogue:
         for comment_id, comment in facts.of(Kind.COMMENTS, self._comment_facts):
             self.comment_table.add(comment.entry_id, comment_id, comment.day, comment.minute)
             self._keep_links(Kind.COMMENTS, comment_id, comment.links)
-        marks: list[tuple[str, str, str]] = []
+        marks = MarkedEntries()
         gone_facts = ((entry_id, self._entry_facts(gone.load())) for entry_id, gone in self._gone.items())
         self.by_id = PostsById(self._summaries(chain(facts.of(Kind.ENTRIES, self._entry_facts), gone_facts), marks))
-        marks.sort(key=lambda each: sort_key(each[0]))
         self.posts = self.by_id.by_date()
         self.alike = Alike(self.by_id, facts.related(marks))
         del marks
@@ -339,13 +338,11 @@ class Catalogue:
             beginning=_beginning(entry),
         )
 
-    def _summaries(
-        self, found: Iterable[tuple[str, EntryFacts]], marks: list[tuple[str, str, str]]
-    ) -> Iterator[PostSummary]:
+    def _summaries(self, found: Iterable[tuple[str, EntryFacts]], marks: MarkedEntries) -> Iterator[PostSummary]:
         """Yield each entry's facts for lists. Keep its beginning, and add its id, marks and category to ``marks``."""
         for entry_id, facts in found:
             post = self._summary(entry_id, facts)
-            marks.append((post.id, facts.marks, post.category))
+            marks.add(post.id, facts.marks, post.category)
             if facts.beginning is not None and entry_id not in self._gone:
                 self._beginning_of.add(key_of_id(entry_id), len(self._beginnings))
                 self._beginnings.append(facts.beginning.encode("utf-8", "surrogatepass"))

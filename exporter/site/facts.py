@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from exporter.archive.safe_files import InnerPath
     from exporter.export.interface import RecordSource
     from exporter.model.records import Raw
+    from exporter.site.post_list import MarkedEntries
 
 MAX_SIMILAR: Final = 4
 _MARKS_PER_ENTRY: Final = 16
@@ -54,7 +56,7 @@ _RARITY_STEPS: Final = 8
 _MIN_SIMILARITY: Final = 60
 """The minimum similarity: one rare mark shared across two categories is not enough, two are."""
 
-_ENTRIES_TOGETHER: Final = 4_096
+_ENTRIES_TOGETHER: Final = 2_048
 """Entries compared with all others in one pass."""
 
 
@@ -76,13 +78,13 @@ def marks_of(title: str, text: str) -> str:
     return " ".join([mark for _, _, mark in best[:_MARKS_PER_ENTRY]])
 
 
-def related(now: Sequence[tuple[str, str, str]], before: Mapping[str, Known]) -> Iterator[tuple[str, Known]]:
+def related(now: MarkedEntries, before: Mapping[str, Known]) -> Iterator[tuple[str, Known]]:
     """Yield the id and the facts of every entry in order.
 
     Entries are compared some thousands at a time, so that only the marks of these and their entries are in memory.
 
     Args:
-        now: id, marks and category of each entry, in the order of the ids.
+        now: all entries.
         before: the previous facts; lists that stay the same are taken from them.
     """
     same = {entry_id for entry_id, *known in now if (was := before.get(entry_id)) and [*was[:2]] == known}
@@ -100,16 +102,16 @@ def related(now: Sequence[tuple[str, str, str]], before: Mapping[str, Known]) ->
 
 
 def _compared(
-    now: Sequence[tuple[str, str, str]], before: Mapping[str, Known], batch: Iterable[int], waiting: Iterable[int]
+    now: MarkedEntries, before: Mapping[str, Known], batch: Iterable[int], waiting: Iterable[int]
 ) -> Iterator[tuple[str, Known]]:
     """Yield the id and the facts of the entries at some places; those that wait are compared with all others."""
-    marks = {place: list(filter(None, now[place][1].split(" "))) for place in waiting}
-    owners: dict[str, list[int]] = {mark: [] for found in marks.values() for mark in found}
+    marks = {place: list(filter(None, now.at(place)[1].split(" "))) for place in waiting}
+    owners = {mark: array("I") for found in marks.values() for mark in found}
     for place, (_, text, _) in enumerate(now if owners else ()):
         for mark in owners.keys() & text.split(" "):
             owners[mark].append(place)
     for place in batch:
-        entry_id, text, category = now[place]
+        entry_id, text, category = now.at(place)
         if place in marks:
             yield entry_id, Known(text, category, _closest(now, place, marks[place], owners))
         else:
@@ -117,7 +119,7 @@ def _compared(
 
 
 def _closest(
-    now: Sequence[tuple[str, str, str]], place: int, marks: Iterable[str], owners: Mapping[str, Sequence[int]]
+    now: MarkedEntries, place: int, marks: Iterable[str], owners: Mapping[str, Sequence[int]]
 ) -> tuple[str, ...]:
     """Return the ids of the entries most like the one at ``place``; ``owners`` has the places of each mark."""
     scores: defaultdict[int, int] = defaultdict(int)
@@ -127,12 +129,13 @@ def _closest(
             for other in owners[mark]:
                 scores[other] += value
     scores.pop(place, None)
-    category, ranked = now[place][2], []
+    categories = now.categories
+    category, ranked = categories[place], []
     for other, score in scores.items():
-        doubled = score * 3 if now[other][2] == category else score * 2
+        doubled = score * 3 if categories[other] == category else score * 2
         if doubled >= _MIN_SIMILARITY * 2:
             ranked.append((-doubled, other))
-    return tuple(now[other][0] for _, other in nsmallest(MAX_SIMILAR, ranked))
+    return tuple(now.id(other) for _, other in nsmallest(MAX_SIMILAR, ranked))
 
 
 def _touched(now: Iterable[tuple[str, str, str]], before: Mapping[str, Known], same: set[str]) -> set[str]:
@@ -358,7 +361,7 @@ class SiteFacts:
                 rows = []
         self._write(kind, rows)
 
-    def related(self, now: Sequence[tuple[str, str, str]]) -> Iterator[tuple[str, Known]]:
+    def related(self, now: MarkedEntries) -> Iterator[tuple[str, Known]]:
         """Yield the similar entries, see :func:`~exporter.site.facts.related`, starting from the stored ones."""
         stored = self._stored_related
         if all(known is not None and each == (known[0], *known[1][:2]) for each, known in zip_longest(now, stored())):

@@ -6,10 +6,11 @@ import contextlib
 import marshal
 import weakref
 from array import array
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import groupby
 from tempfile import TemporaryFile
 from typing import IO, Any, Final, NamedTuple, TypeVar, overload
@@ -116,6 +117,52 @@ class RowFile:
     def _read_block(self, number: int) -> bytes:
         self._file.seek(number * _BLOCK_BYTES)
         return self._file.read(_BLOCK_BYTES)
+
+
+class MarkedEntries:
+    """The id, the marks (see :mod:`exporter.site.facts`) and the category of each entry, in the order of the ids.
+
+    Memory holds the ids, a temporary file the marks. All entries are added before one is read.
+    """
+
+    def __init__(self) -> None:
+        self._ids: list[str] = []
+        self._categories: list[str] = []
+        self._marks = RowFile()
+        self._order = array("I")
+
+    def add(self, entry_id: str, marks: str, category: str) -> None:
+        """Add an entry. Nearly all come in order."""
+        row = len(self._ids)
+        self._ids.append(entry_id)
+        self._categories.append(category)
+        self._marks.append(marks.encode("utf-8", "surrogatepass"))
+        last = self._order[-1] if self._order else None
+        in_order = last is None or self._key(last) <= self._key(row)
+        self._order.insert(row if in_order else bisect_right(self._order, self._key(row), key=self._key), row)
+
+    def __iter__(self) -> Iterator[tuple[str, str, str]]:
+        return ((self._ids[row], self._marks_of(row), self._categories[row]) for row in self._order)
+
+    def at(self, place: int) -> tuple[str, str, str]:
+        """Return the id, the marks and the category of the entry at a place."""
+        row = self._order[place]
+        return self._ids[row], self._marks_of(row), self._categories[row]
+
+    def id(self, place: int) -> str:
+        """Return the id of the entry at a place."""
+        return self._ids[self._order[place]]
+
+    @cached_property
+    def categories(self) -> list[str]:
+        """The category of the entry at each place."""
+        return [self._categories[row] for row in self._order]
+
+    def _marks_of(self, row: int) -> str:
+        return self._marks[row].decode("utf-8", "surrogatepass")
+
+    def _key(self, row: int) -> tuple[int, int, str]:
+        return sort_key(self._ids[row])
 
 
 def _close(file: IO[bytes]) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from exporter.site import facts as module
 from exporter.site.facts import MAX_SIMILAR, Known, marks_of, related
+from exporter.site.post_list import MarkedEntries
 
 _MARKS = st.lists(st.sampled_from("海空山川花鳥風月"), unique=True, max_size=4).map(" ".join)
 _BLOG = st.dictionaries(st.integers(1, 12).map(str), st.tuples(_MARKS, st.sampled_from(["", "旅"])))
@@ -15,7 +16,11 @@ Blog = dict[str, tuple[str, str]]
 
 
 def found(blog: Blog, before: dict[str, Known] | None = None) -> dict[str, Known]:
-    return dict(related([(entry_id, *blog[entry_id]) for entry_id in sorted(blog, key=int)], before or {}))
+    now = MarkedEntries()
+    for entry_id in sorted(blog, key=str):
+        now.add(entry_id, *blog[entry_id])
+    assert [each for each, _, _ in now] == sorted(blog, key=int)
+    return dict(related(now, before or {}))
 
 
 @given(st.lists(_BLOG, min_size=2, max_size=5))
