@@ -1,4 +1,4 @@
-"""Bodies that another process turns into HTML; what the archive has at their addresses is sent with them. Pure."""
+"""Bodies that another process turns into HTML. It receives the archive's files and pages at their addresses. Pure."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 from exporter.html.page_body import BodyWriter, DrawnPicture
 
 _ADDRESS: Final = re.compile(r"""(?:src|href|original)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
-"""Where most addresses are. The others come back as questions."""
+"""Where most addresses are. The other process names those that it finds elsewhere."""
 _INLINE: Final = "data:"
-"""The beginning of a picture inside a body, which no look-up finds."""
+"""How a picture inside a body begins; no look-up finds it."""
 
 _Answer = tuple[str | None, tuple[str, tuple[int, int] | None] | None, str | None]
 Answers = dict[str, _Answer]
@@ -23,7 +23,7 @@ _NOTHING: Final[_Answer] = (None, None, None)
 
 
 class Shared(NamedTuple):
-    """What the bodies of a site share: the language of its own words, and the path to the folder with ``assets/``."""
+    """Common to all bodies: the site's language, and the path to the folder with ``assets/``."""
 
     language: str
     prefix: str
@@ -45,7 +45,7 @@ def answers_for(writer: BodyWriter, sources: Iterable[str]) -> Answers:
 
 
 class _Asked:
-    """Answers what a writer asks in the other process, and notes addresses that were not sent."""
+    """Answers a writer in the other process, and notes addresses that were not sent."""
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
@@ -73,7 +73,7 @@ def html_and_texts(
     """Return the HTML and the text of each body, as :meth:`~exporter.html.page_body.BodyWriter.html_and_text` does.
 
     Args:
-        shared: what the bodies of a site share.
+        shared: common to all bodies.
         base: the blog's address.
         root: the path from the page to the site's folder.
         sources: the bodies.

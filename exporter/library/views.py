@@ -64,7 +64,7 @@ _OF_VERSIONS: Final = {
 }  # fmt: skip
 MARKDOWN: Final = "markdown"
 SITE: Final = "site"
-PAGES_BEFORE_SECOND_PROCESS: Final = 200
+PAGES_BEFORE_SECOND_PROCESS: Final = 300
 """Pages rendered before a second process starts. Starting it costs as much as some hundred pages."""
 _FILES_AHEAD: Final = 64
 """Files that may wait for an earlier one, which the second process still renders."""

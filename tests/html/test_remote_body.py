@@ -1,4 +1,4 @@
-"""Bodies that another process makes equal those made with the archive at hand."""
+"""Bodies that another process makes equal those made here."""
 
 from __future__ import annotations
 

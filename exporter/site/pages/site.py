@@ -54,8 +54,6 @@ MAX_CHANGES: Final = 300
 """Changes shown on a version's page, entries first."""
 MAX_TAG_PAGES: Final = 2_000
 """With more tags, only those of several entries have pages."""
-
-
 _MAX_SEARCHED: Final = 200
 """Entries whose texts wait for their chunk of the search: those of a chunk, and of the pages made before it."""
 
