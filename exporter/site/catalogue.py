@@ -28,7 +28,8 @@ from exporter.model.records import Audience, Comment, Post, Raw
 from exporter.service.interface import Records
 from exporter.site.captured import CapturedPage, CapturedPages
 from exporter.site.facts import MAX_SIMILAR, CommentFacts, EntryFacts, ItemFacts, Known, Labels, marks_of
-from exporter.site.post_list import MarkedEntries, PostList, PostsById, PostSummary, RowFile
+from exporter.site.post_list import PostList, PostsById, PostSummary
+from exporter.site.row_file import MarkedEntries, RowFile
 from exporter.text import visible
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from exporter.archive.safe_files import InnerPath
     from exporter.export.interface import RecordSource
     from exporter.model.records import Raw
-    from exporter.site.post_list import MarkedEntries
+    from exporter.site.row_file import MarkedEntries
 
 MAX_SIMILAR: Final = 4
 _MARKS_PER_ENTRY: Final = 16

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from exporter.site import facts as module
 from exporter.site.facts import MAX_SIMILAR, Known, marks_of, related
-from exporter.site.post_list import MarkedEntries
+from exporter.site.row_file import MarkedEntries
 
 _MARKS = st.lists(st.sampled_from("海空山川花鳥風月"), unique=True, max_size=4).map(" ".join)
 _BLOG = st.dictionaries(st.integers(1, 12).map(str), st.tuples(_MARKS, st.sampled_from(["", "旅"])))
