@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import importlib
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NoReturn
@@ -91,6 +92,10 @@ Examples:
   blog-exporter show NAME.blog.example.jp entry 42
   blog-exporter demo
 """
+_MEMORY_LOST: Final = re.compile(r"without (?:an )?exception|without setting an exception|NO_CIPHERS|malloc failure")
+"""What libraries say that forgot that they had no memory."""
+_RESERVE_BYTES: Final = 4_000_000
+"""Given back before an error is reported, because a line about it needs memory, too."""
 
 
 class _LazyGroup(HelpedGroup):
@@ -166,10 +171,13 @@ def main(arguments: list[str]) -> int:
     """Run the program and return its exit code."""
     speak(arguments, os.environ)
     with safe_streams() as stdout:
+        reserve = b""
         try:
+            reserve = bytes(_RESERVE_BYTES)  # never touched, so it takes address space but no memory
             result: Any = cli.main(arguments, prog_name=PROGRAM, standalone_mode=False, obj=stdout)
             code = result if isinstance(result, int) else 0
         except BaseException as error:  # noqa: BLE001 - the one place where every failure becomes a line and a code
+            del reserve
             if stdout.on_loss is OnLoss.STOP:
                 stdout.on_loss = OnLoss.FAIL
             code = _failed(error, arguments)
@@ -217,7 +225,17 @@ def _is_of_memory(error: BaseException) -> bool:
         or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
         or (isinstance(error, RuntimeError) and "can't start new thread" in str(error))
         or (isinstance(error, ImportError) and "failed to map segment" in str(error))
+        or (isinstance(error, SystemError | OSError) and bool(_MEMORY_LOST.search(str(error))) and _has_memory_limit())
     )
+
+
+def _has_memory_limit() -> bool:
+    """Return whether this process has one; without it, the errors of :data:`_MEMORY_LOST` have other causes."""
+    if os.name != "posix":
+        return False
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def as_own_error(error: BaseException) -> BlogExporterError:
