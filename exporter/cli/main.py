@@ -92,8 +92,8 @@ Examples:
   blog-exporter show NAME.blog.example.jp entry 42
   blog-exporter demo
 """
-_MEMORY_LOST: Final = re.compile(r"without (?:an )?exception|without setting an exception|NO_CIPHERS|malloc failure")
-"""What libraries say that forgot that they had no memory."""
+_MEMORY_LOST: Final = re.compile(r"without (?:an )?exception|without setting an exception|\(_ssl\.c:")
+"""The errors of libraries that lose a MemoryError; those of connections have other types here."""
 _RESERVE_BYTES: Final = 4_000_000
 """Given back before an error is reported, because a line about it needs memory, too."""
 

@@ -113,7 +113,7 @@ def test_a_process_that_may_have_no_more_memory_says_so_in_one_line(megabytes: i
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="prlimit is a program of Linux")
-@pytest.mark.parametrize("megabytes", range(42, 56, 2))
+@pytest.mark.parametrize("megabytes", range(42, 56, 4))
 def test_memory_that_ends_while_the_program_starts_is_one_line(megabytes: int, tmp_path: Path) -> None:
     done = backup("http://127.0.0.1:9", tmp_path / "archive", "-q", limit=megabytes * 1_000_000)
     assert "Traceback" not in done.err
