@@ -95,7 +95,7 @@ Examples:
 _MEMORY_LOST: Final = re.compile(r"without (?:an )?exception|without setting an exception|\(_ssl\.c:")
 """The errors of libraries that lose a MemoryError; those of connections have other types here."""
 _RESERVE_BYTES: Final = 4_000_000
-"""Given back before an error is reported, because a line about it needs memory, too."""
+"""Given back before an error is reported, because a line about it also needs memory."""
 
 
 class _LazyGroup(HelpedGroup):

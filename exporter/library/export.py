@@ -232,7 +232,7 @@ def checked_options(
 
     Raises:
         UsageError: a pattern has fields that no entry has.
-        NoSuchRecord: no entry is of the chosen category, or has the chosen tag.
+        NoSuchRecord: no entry has the chosen category or tag.
     """
     _check_patterns(options, records)
     _check_category(records, options.service, options.category)
@@ -348,7 +348,7 @@ def copy_site(
         target: a new folder.
         settings: the site's title, language and addresses.
         at: the version; by default the newest.
-        public: the meaning of the flags that the owner declared, for a public site; ``None`` for everything.
+        public: the declared meaning of the flags, for a public site; ``None`` for everything.
         force: replace an earlier site.
         check: called with the records before anything is written; may raise.
 

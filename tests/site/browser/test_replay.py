@@ -1,4 +1,4 @@
-"""ReplayWeb.page shows the captured posts as the blog showed them, at their old addresses, and asks nobody else."""
+"""ReplayWeb.page shows the captured posts as the blog showed them, at their old addresses, and sends no request elsewhere."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 HIDDEN = {84}
-"""The demo's entry of an impossible day is public on the blog, but exports take it for private."""
+"""The blog shows the demo's entry with an impossible day, but exports take it for private."""
 UNCAPTURED = 90
 WITH_EMBED = 67
 """ReplayWeb.page 2.4.6 makes an open ``<iframe>`` of an ``<embed>`` and so hides the rest of the page (wabac.js 242, 294)."""
@@ -70,7 +70,7 @@ _VERIFIED = """async () => {
     }
     return found;
 }"""
-"""Returns what the player found when it verified the archive; its own summary counts hashes that it did not compute."""
+"""Returns the player's findings when it verified the archive; its own summary counts hashes that it did not compute."""
 
 
 @dataclass
@@ -150,7 +150,7 @@ def playing(replayed: Replayed) -> Iterator[Player]:
 
 
 def ready(page: Page, playing: Player) -> Any:
-    """Open the player, and return what it knows of the archive once it has read it."""
+    """Open the player, and return its facts about the archive once it has read it."""
     for _ in range(OPENINGS):
         page.goto(playing.opened())
         for _ in range(300):
@@ -164,7 +164,7 @@ def ready(page: Page, playing: Player) -> Any:
 
 
 def replayed_frame(page: Page, playing: Player, url: str, part: str = "#entry") -> Frame:
-    """Return the frame with a replayed page, once it shows a part; the player may show a page of its own before."""
+    """Return the frame with a replayed page, once it shows a part; the player may show another page before."""
     page.goto(playing.framed(url))
     frame = player_frame(page, "mp_/")
     frame.wait_for_selector(part, timeout=30_000)
@@ -173,7 +173,7 @@ def replayed_frame(page: Page, playing: Player, url: str, part: str = "#entry") 
 
 
 def state_of(frame: Frame) -> Any:
-    """Return what a replayed page shows; the player may load a page once more at its beginning."""
+    """Return the visible parts of a replayed page; the player may load a page once more at its beginning."""
     for _ in range(5):
         try:
             return frame.evaluate(_STATE)
@@ -259,5 +259,5 @@ def test_a_rendered_page_says_what_it_is(replayed: Replayed, playing: Player, pa
     text = replayed_frame(page, playing, url, "article").locator("body").inner_text()
     assert "blog-exporter" in text
     assert replayed.demo.blog.posts[UNCAPTURED].title in text
-    # Its old address still answers what the server answered when it was captured.
+    # Its old address still gives the captured answer.
     replayed_frame(page, playing, replayed.demo.blog.address(UNCAPTURED), "h1 >> text=404")
