@@ -412,7 +412,7 @@ def copy_site(
 
 
 class ExportableArchive(Archive):
-    """The archive of the public API, with exports, which the room ``archive`` cannot import."""
+    """The public API's archive, with exports, which the room ``archive`` cannot import."""
 
     def export(self, form: str, target: Path, options: ExportOptions, **how: Any) -> list[Exported]:
         """Write the blog as a format; other arguments as for :func:`export_blog`."""
