@@ -146,7 +146,11 @@ class NewFolder:
 
 
 class _WrittenFiles(Collection[str]):
-    """The files of a folder that may not be durable yet. Of many only the number is kept: all in the folder count."""
+    """The files of a folder that may not be durable yet. Of many only the number is kept: all in the folder count.
+
+    Raises:
+        OSError: when they are read: a folder cannot be listed.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -163,13 +167,17 @@ class _WrittenFiles(Collection[str]):
         if self._number <= _MAX_SINGLE_SYNCS:
             yield from self._first
         else:
-            for folder, _, names in os.walk(self._folder):
+            for folder, _, names in os.walk(self._folder, onerror=_raised):
                 yield from (f"{folder}{os.sep}{name}" for name in names)
 
     def add(self, path: Path) -> None:
         self._number += 1
         if self._number <= _MAX_SINGLE_SYNCS:
             self._first.append(str(path))
+
+
+def _raised(error: OSError) -> None:
+    raise error
 
 
 def sync_all(

@@ -92,8 +92,10 @@ Examples:
   blog-exporter show NAME.blog.example.jp entry 42
   blog-exporter demo
 """
-_MEMORY_LOST: Final = re.compile(r"without (?:an )?exception|without setting an exception|\(_ssl\.c:")
-"""The errors of libraries that lose a MemoryError; those of connections have other types here."""
+_MEMORY_LOST: Final = re.compile(
+    r"without exception set|without setting an exception|malloc failure|NO_CIPHERS|No cipher can|unknown error \(_ssl"
+)
+"""The errors of libraries that lose a MemoryError. Errors of certificates are none of them."""
 _RESERVE_BYTES: Final = 4_000_000
 """Given back before an error is reported, because a line about it also needs memory."""
 

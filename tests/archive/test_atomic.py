@@ -221,3 +221,12 @@ class TestTranslation:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
             signal.signal(signal.SIGXFSZ, before)
         assert (tmp_path / "file").read_bytes() == b"old"
+
+
+def test_a_folder_of_many_files_that_cannot_be_listed_is_an_error(tmp_path: Path) -> None:
+    written = atomic._WrittenFiles(tmp_path / "gone")
+    for number in range(65):
+        written.add(tmp_path / "gone" / str(number))
+    assert len(written) == 65
+    with pytest.raises(FileNotFoundError):
+        list(written)

@@ -15,6 +15,8 @@ LOST = (
     SystemError("<class 'X'> returned NULL without setting an exception"),
     SystemError("error return without exception set"),
     ssl.SSLError(1, "[SSL: LIBRARY_HAS_NO_CIPHERS] library has no ciphers (_ssl.c:3098)"),
+    ssl.SSLError(1, "[SSL] malloc failure (_ssl.c:3098)"),
+    ssl.SSLError("No cipher can be selected."),
     ssl.SSLError(1, "unknown error (_ssl.c:3098)"),
 )
 
@@ -40,4 +42,5 @@ def test_a_lost_exception_means_it_only_under_a_limit(
     monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
     assert isinstance(as_own_error(error), NoMemory) == (limit == 50_000_000)
     assert (as_own_error(error).exit_code == 28) == (limit == 50_000_000)
-    assert not isinstance(as_own_error(SystemError("frame")), NoMemory)
+    for other in (SystemError("frame"), ssl.SSLError(1, "[X509] PEM lib (_ssl.c:4149)")):
+        assert not isinstance(as_own_error(other), NoMemory)
