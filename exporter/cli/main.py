@@ -95,7 +95,7 @@ Examples:
 _MEMORY_LOST: Final = re.compile(
     r"without exception set|without setting an exception|malloc failure|NO_CIPHERS|No cipher can|unknown error \(_ssl"
 )
-"""The errors of libraries that lose a MemoryError. Errors of certificates are none of them."""
+"""Libraries that lose a MemoryError say this. Invalid certificates cause other errors."""
 _RESERVE_BYTES: Final = 4_000_000
 """Given back before an error is reported, because a line about it also needs memory."""
 
