@@ -50,10 +50,15 @@ _MAX_NOTE_BYTES = 1 << 16
 
 
 class ArchiveLock:
-    """The right to write an archive, from ``acquire`` to ``release``."""
+    """The right to write an archive, from ``acquire`` to ``release``.
+
+    Attributes:
+        holder_was_killed: whether the last holder ended without releasing the lock; known once it is acquired.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = inner(path)
+        self.holder_was_killed = False
         self._handle: int | None = None
 
     def acquire(self, now: datetime, wait: float = 0.0) -> None:
@@ -73,6 +78,7 @@ class ArchiveLock:
                 )
             time.sleep(min(_POLL_SECONDS, max(0.0, deadline - time.monotonic())))
         self._handle = handle
+        self.holder_was_killed = os.fstat(handle).st_size > 0
         note = {"pid": os.getpid(), "host": _host(), "since": timestamp(now)}
         with translated(self._path):
             os.truncate(handle, 0)

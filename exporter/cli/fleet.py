@@ -209,7 +209,9 @@ def _over_list(
             )
             exit_code = 1
             try:
-                task = HostTask(root.absolute(), 0, at_once, {}, options, config, ledger_name)
+                task = HostTask(
+                    root.absolute(), 0, at_once, {}, options, config, ledger_name, after_kill=lock.holder_was_killed
+                )
                 exit_code = _run(ledger, plan, task, pools, out, signals, number)
             except BlogExporterError as error:
                 exit_code = error.exit_code
@@ -316,7 +318,8 @@ async def _backups(
         return
     clock = SystemClock()
     with rare_collections():
-        async with Engine(clock=clock) as http, saver_of(task, http, clock) as saver:
+        http = Engine(clock=clock, after_kill=task.after_kill)
+        async with http, saver_of(task, http, clock) as saver:
             yield saver
 
 

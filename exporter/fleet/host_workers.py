@@ -56,6 +56,7 @@ class HostTask(NamedTuple):
         options: settings of all blogs, as text.
         config: the settings file to read, on each machine.
         ledger: the ledger's file, which says what is done.
+        after_kill: whether the run before was killed, so that its last requests may have just arrived.
     """
 
     root: Path
@@ -65,6 +66,7 @@ class HostTask(NamedTuple):
     options: Mapping[str, str]
     config: Path | None
     ledger: str = FILE_NAME
+    after_kill: bool = False
 
 
 class _Files:
@@ -338,7 +340,7 @@ def save_hosts(task: HostTask) -> None:
     with lock:
         # Another worker may still hold it: one that the cluster believes dead, or one of a run that was killed.
         lock.acquire(SystemClock().now(), wait=_LOCK_SECONDS)
-        asyncio.run(_save_hosts(task))
+        asyncio.run(_save_hosts(task._replace(after_kill=task.after_kill or lock.holder_was_killed)))
 
 
 async def _save_hosts(task: HostTask) -> None:
@@ -351,7 +353,8 @@ async def _save_hosts(task: HostTask) -> None:
     next_look = clock.monotonic()
 
     with rare_collections():
-        async with Engine(clock=clock) as http, saver_of(task, http, clock, name) as saver:
+        http = Engine(clock=clock, after_kill=task.after_kill)
+        async with http, saver_of(task, http, clock, name) as saver:
             while not ending or lines:
                 said = list(todo.read())
                 over |= {each["drop"] for each in said if "drop" in each}

@@ -75,6 +75,8 @@ class Engine:
         resolver: replaces the system's name lookup.
         chance: returns the jitter for waits between attempts, in 0 … 1.
         most_requests: the most requests that are sent in total; ``None`` for no limit.
+        after_kill: whether a killed process may have sent requests to the same hosts until now. The first request to a
+            host with a rate then waits until those no longer count.
 
     Attributes:
         budget: the memory of all answers together.
@@ -90,11 +92,12 @@ class Engine:
         resolver: AbstractResolver | None = None,
         chance: Callable[[], float] = random.random,
         most_requests: int | None = None,
+        after_kill: bool = False,
     ) -> None:
         self._allowance = None if most_requests is None else Allowance(most_requests)
         self._clock = clock or SystemClock()
         self._chance = chance
-        self._throttles = Throttles(self._clock, concurrency)
+        self._throttles = Throttles(self._clock, concurrency, after_kill=after_kill)
         self.budget = MemoryBudget(shared_memory)
         self._resolver = resolver
         self._sessions: dict[tuple[AddressGuard, bool], aiohttp.ClientSession] = {}

@@ -112,24 +112,33 @@ class Throttle:
         rate: the most requests per second; ``None`` for no limit.
         clock: measures, and waits.
         ceiling: the limit, by default one that learns.
+        after_kill: whether a killed process may have sent requests until now. With a rate, the first request waits
+            until those of the killed process no longer count.
 
     Raises:
         UsageError: a limit lets no request through.
     """
 
     def __init__(
-        self, concurrency: int, rate: float | None, clock: Clock, ceiling: AdaptiveLimit | None = None
+        self,
+        concurrency: int,
+        rate: float | None,
+        clock: Clock,
+        ceiling: AdaptiveLimit | None = None,
+        *,
+        after_kill: bool = False,
     ) -> None:
         self._clock = clock
+        self._begun_at = clock.monotonic() if after_kill else float("-inf")
         self._ceiling = AdaptiveLimit() if ceiling is None else ceiling
         self._window: RateWindow | None = None
+        self._next_start = float("-inf")
         self.restrict(concurrency, rate)
         self._next = asyncio.Lock()
         self._lingering: set[asyncio.Future[None]] = set()
         self._active = self._granted = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._resume_at = float("-inf")
-        self._next_start = float("-inf")
         self._started = 0
 
     def restrict(self, concurrency: int, rate: float | None) -> None:
@@ -145,6 +154,7 @@ class Throttle:
         self._ceiling.restrict(float(concurrency))
         if rate is not None and (self._window is None or rate < self._window.rate):
             self._window = RateWindow(rate, self._clock)
+            self._next_start = max(self._next_start, self._begun_at + self._window.seconds)
 
     @property
     def limit(self) -> int:
@@ -277,11 +287,18 @@ class Throttle:
 
 
 class Throttles:
-    """One throttle for each host, shared by all that ask it; ``concurrency`` is the default limit of a host."""
+    """One throttle for each host, shared by all that ask it.
 
-    def __init__(self, clock: Clock, concurrency: int) -> None:
+    Args:
+        clock: measures, and waits.
+        concurrency: the default limit of a host.
+        after_kill: see :class:`Throttle`.
+    """
+
+    def __init__(self, clock: Clock, concurrency: int, *, after_kill: bool = False) -> None:
         self._clock = clock
         self._concurrency = concurrency
+        self._after_kill = after_kill
         self._throttles: dict[str, Throttle] = {}
         self._shared: dict[str, str] = {}
 
@@ -292,8 +309,7 @@ class Throttles:
     def of(self, origin: str) -> Throttle:
         """Return the throttle of a host."""
         origin = self._shared.get(origin, origin)
-        throttle = self._throttles.get(origin)
-        return throttle or self._throttles.setdefault(origin, Throttle(self._concurrency, None, self._clock))
+        return self._throttles.get(origin) or self._new(origin, self._concurrency, None)
 
     def restrict(self, origin: str, concurrency: int, rate: float | None) -> None:
         """Set the limits of a host; if several callers set some, the strictest apply.
@@ -302,8 +318,12 @@ class Throttles:
             UsageError: a limit lets no request through.
         """
         origin = self._shared.get(origin, origin)
-        throttle = self._throttles.setdefault(origin, Throttle(concurrency, rate, self._clock))
+        throttle = self._throttles.get(origin) or self._new(origin, concurrency, rate)
         throttle.restrict(concurrency, rate)
+
+    def _new(self, origin: str, concurrency: int, rate: float | None) -> Throttle:
+        throttle = Throttle(concurrency, rate, self._clock, after_kill=self._after_kill)
+        return self._throttles.setdefault(origin, throttle)
 
 
 class Watch(ABC):

@@ -75,6 +75,7 @@ def test_a_killed_holder_releases_the_lock(path: Path, holder: subprocess.Popen[
     with ArchiveLock(path) as lock:
         lock.acquire(NOW)
         assert lock.holder()["pid"] == os.getpid()
+        assert lock.holder_was_killed
 
 
 def test_waiting_ends_when_the_holder_does(path: Path, holder: subprocess.Popen[str]) -> None:
@@ -93,6 +94,7 @@ def test_it_can_be_taken_again_after_release(path: Path) -> None:
     for _ in range(2):
         with ArchiveLock(path) as lock:
             lock.acquire(NOW)
+            assert not lock.holder_was_killed
             note = json.loads(path.read_bytes())
             assert note["since"] == "2026-01-31T12:34:56Z"
             assert re.fullmatch(r"\S+", note["host"])

@@ -134,6 +134,29 @@ def test_each_service_is_asked_by_one_process(
 
 
 @pytest.mark.no_cover
+@pytest.mark.parametrize("services", [1, 2])
+def test_the_rate_counts_the_requests_of_a_killed_run(
+    runs: Runs, platforms: list[Platform], tmp_path: Path, services: int
+) -> None:
+    some, starts = platforms[:services], list[float]()
+    for platform in some:
+        platform.record()
+    (tmp_path / "fleet" / ".work").mkdir(parents=True)
+    (tmp_path / "fleet" / ".work" / "lock").write_text(json.dumps({"pid": 1, "host": "killed"}), encoding="utf-8")
+
+    def is_asked() -> bool:
+        starts.extend(each for platform in some for each in platform.record()["starts"])
+        return bool(starts)
+
+    began = time.monotonic()
+    run = runs.start(*command(mixed(tmp_path, some, services), tmp_path / "fleet", "--rate", 0.25))
+    wait_until(is_asked)
+    run.signal(signal.SIGINT)
+    assert run.wait().code == 130
+    assert min(starts) - began > 1 / 0.25
+
+
+@pytest.mark.no_cover
 def test_each_service_is_a_task_of_a_cluster(runs: Runs, platforms: list[Platform], tmp_path: Path) -> None:
     for platform in platforms:
         platform.record()

@@ -162,6 +162,19 @@ async def test_an_unused_rate_is_not_saved_up(clock: JumpClock) -> None:
     assert clock.monotonic() == pytest.approx(before + 2.02)
 
 
+async def test_after_a_kill_the_first_request_waits_until_older_ones_no_longer_count(clock: JumpClock) -> None:
+    throttles = Throttles(clock, 4, after_kill=True)
+    throttles.restrict("http://h", 4, None)
+    await use(throttles.of("http://h"), clock)
+    assert clock.monotonic() == 0.0
+    throttles.restrict("http://h", 4, 2.0)
+    await use(throttles.of("http://h"), clock)
+    assert clock.monotonic() == pytest.approx(1.01)
+    throttles.restrict("http://slow", 4, 0.5)
+    await use(throttles.of("http://slow"), clock)
+    assert clock.monotonic() == pytest.approx(1.01 + 2.01)
+
+
 async def test_a_pause_holds_all_requests(clock: JumpClock) -> None:
     throttle = Throttle(4, None, clock)
     throttle.pause_until(30.0)
