@@ -130,7 +130,7 @@ class Layout:
         checked: which segments and pictures were right when they were last read.
         version_log: the rows of ``log``.
         freshness: when each entry was last read, and its validators.
-        pages: the hashes of list pages, and notes about their content.
+        pages: notes about the pages of lists, by the hashes of their answers.
         documents_copy: second copies of ``archive.json`` and of the manifests.
         runs_copy: the second copy of ``runs.jsonl``.
         building: the folder in which a prune builds the new set of versions.
@@ -166,6 +166,7 @@ class Layout:
     checked = _Below("work", "checked.jsonl")
     version_log = _Below("work", "versions.json")
     freshness = _Below("work", "freshness.jsonl")
+    pages = _Below("work", "pages")
     site_facts = _Below("work", "site.facts")
     site_pictures = _Below("work", "site.pictures")
     documents_copy = _Below("work", "documents.jsonl")

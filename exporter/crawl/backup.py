@@ -45,6 +45,7 @@ from exporter.crawl.outcome import Outcome, assess, incomplete, later_run, still
 from exporter.crawl.publicity import EntryPublication, Publicity
 from exporter.crawl.recording import RunRecording
 from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
+from exporter.crawl.seen_pages import SeenPages
 from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory, UsageError
 from exporter.message import message, said
@@ -237,7 +238,9 @@ class BackupRun:
             view = None if self._joins is None else await self._view(self._joins, state, opened, purpose)
             base = state if view is None else view.state
             freshness = Freshness(self._freshness_file(), sealed)
-            ingest = self._ingest_of(checkpoint, base, freshness)
+            pages = SeenPages(self._layout.pages, purpose, checkpoint.spools)
+            opened.callback(pages.close)
+            ingest = self._ingest_of(checkpoint, base, freshness, pages)
             opened.callback(self._left, ingest)
             await finish_in_thread(ingest.restore)
             if self.outcome.resumed_from is not None:
@@ -267,8 +270,9 @@ class BackupRun:
             if newest is not None:
                 listed = ingest.ledgers[Kind.ENTRY_LIST].seen_in(len(ingest.sweeps))
                 await finish_in_thread(lambda: freshness.save(newest, [*listed, *ingest.missing]))
+                await finish_in_thread(pages.save)
 
-    def _ingest_of(self, checkpoint: Checkpoint, base: State, freshness: Freshness) -> Ingest:
+    def _ingest_of(self, checkpoint: Checkpoint, base: State, freshness: Freshness, pages: SeenPages) -> Ingest:
         """Return the ingest, which reads the service and compares it with ``base``."""
         store = AssetStore(self._layout)
         return Ingest(
@@ -282,6 +286,7 @@ class BackupRun:
             self._emit,
             lambda original: asyncio.to_thread(keep_original, store, original.url, original.content),
             kept_out=KeptOut(Suppressed(read_notes(self._layout))),
+            pages=pages if self.service.capabilities.pages_in_body else None,
         )
 
     async def _read(self, ingest: Ingest, view: ServiceView | None, damage: Damage, first: list[str]) -> RunReading:

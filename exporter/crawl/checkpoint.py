@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
-from exporter import lossless_json
+from exporter import __version__, lossless_json
 from exporter.archive import atomic
 from exporter.archive.lines import put_line
 from exporter.clock import timestamp
@@ -56,6 +56,11 @@ class Purpose:
         """Return the content of ``meta.json``."""
         return {**asdict(self), "started_at": started_at}
 
+    def reading(self) -> dict[str, Any]:
+        """Return what must be equal in two runs, so that both read the same records from the same answer."""
+        settings = {name: value for name, value in self.settings.items() if name not in {"refresh", "warc"}}
+        return {"program": __version__, "blog_id": self.blog_id, "base_url": self.base_url, "settings": settings}
+
 
 class Spool:
     """One append-only file of the checkpoint."""
@@ -73,13 +78,14 @@ class Spool:
         """Append a record and return the offset and length of its line; it counts once a journal line follows."""
         return self._append(put_line(record_id, frozen))
 
-    def journal(self, note: dict[str, Any]) -> None:
-        """Append a note about the run's progress, and flush everything to the operating system.
+    def journal(self, note: dict[str, Any]) -> tuple[int, int]:
+        """Append a note about the run's progress, flush everything to the operating system, and return as for a record.
 
         From then on the note outlives this process, so that a killed run loses only unfinished requests.
         """
-        self._append(_JOURNAL + lossless_json.dumps(note) + b"}\n")
+        place = self._append(_JOURNAL + lossless_json.dumps(note) + b"}\n")
         self.flush()
+        return place
 
     def _append(self, line: bytes) -> tuple[int, int]:
         offset = self.size

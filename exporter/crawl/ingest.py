@@ -5,8 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from exporter.clock import Clock
     from exporter.crawl.assets.plan import AssetSettings
     from exporter.crawl.freshness import Freshness
+    from exporter.crawl.seen_pages import SeenPages
     from exporter.http.engine import ServiceClient
     from exporter.lossless_json import Frozen
 
@@ -42,7 +42,7 @@ _MIN_TOGETHER: Final = 20
 """Fewer entries than this are read alone."""
 
 _GONE = frozenset({404, 410})
-_NOTES_VERSION: Final = 7
+_NOTES_VERSION: Final = 8
 """Incremented when the notes in checkpoints change, so that those of earlier programs are not resumed."""
 
 
@@ -159,6 +159,7 @@ class Ingest:
         originals: the asset records of the kept answers, by their addresses.
         shortages: by entry, the sentence about comments that its answer states and does not carry.
         kept_out: the records that were forgotten and stay out.
+        pages: the known pages of each list; ``None`` to parse every page.
     """
 
     service: BlogService
@@ -184,6 +185,7 @@ class Ingest:
     originals: dict[str, dict[str, Any]] = field(default_factory=dict)
     shortages: dict[str, str] = field(default_factory=dict)
     kept_out: KeptOut = field(default_factory=KeptOut)
+    pages: SeenPages | None = None
 
     def __post_init__(self) -> None:
         self._known: dict[tuple[Kind, int], dict[Cursor, Place]] = {}
@@ -339,11 +341,7 @@ class Ingest:
         return results
 
     def _compare_clocks(self, results: Iterable[SweepResult]) -> None:
-        stated = next((result.date for result in results if result.date is not None), None)
-        try:
-            served = None if stated is None else parsedate_to_datetime(stated).astimezone(UTC)
-        except (ValueError, TypeError, OverflowError, IndexError):
-            return
+        served = next((result.served_at for result in results if result.date is not None), None)
         now = self.clock.now()
         if served is not None and differs(now, served):
             self.service_time = timestamp(served)
@@ -374,6 +372,7 @@ class Ingest:
                 SweepResult(kind),
                 partial(self._take_entry, number) if whole and kind is Kind.ENTRY_LIST else None,
                 self.kept_out,
+                None if self.pages is None else self.pages.begin(kind),
             )
             for kind in kinds
         ]

@@ -5,6 +5,7 @@ A ledger holds hashes and file positions only; the records stay in the archive a
 
 from __future__ import annotations
 
+import hashlib
 from array import array
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -106,6 +107,45 @@ class Ledger:
         before = sightings[row]
         sightings[row] = sweep
         return before
+
+    def see_again(self, ids: Sequence[str], digest: str, sweep: int) -> list[int] | None:
+        """Record that a sweep saw a page whose records are known.
+
+        Args:
+            ids: the ids of its records.
+            digest: SHA-256 over these ids and the identities that the records had on the page.
+            sweep: the sweep's number.
+
+        Returns:
+            The positions of the records that this sweep had not seen before. ``None``, and nothing is recorded, if a
+            record differs from the sweep before, or from the archive in the first sweep.
+        """
+        if self.distrusted:
+            return None
+        hashed: list[bytes] = []
+        rows: list[tuple[int | None, int | None]] = []
+        find, any_fresh = self.base.keys.find, len(self.fresh.keys) > 0
+        for record_id in ids:
+            key = key_of_id(record_id)
+            base, fresh = find(key), self.fresh.keys.find(key) if any_fresh else None
+            if self._seen(base, fresh) not in {sweep, sweep - 1} or (sweep == 1 and fresh is not None):
+                return None
+            if fresh is not None:
+                identity = self.fresh.identity(fresh)
+            elif base is not None:
+                identity = self.base.identity(base)
+            else:
+                return None
+            hashed += record_id.encode("utf-8", "backslashreplace"), b"\0", identity
+            rows.append((base, fresh))
+        if hashlib.sha256(b"".join(hashed)).hexdigest() != digest:
+            return None
+        new = []
+        for at, (base, fresh) in enumerate(rows):
+            if self._seen(base, fresh) != sweep:
+                new.append(at)
+                self._sight(base, fresh, sweep)
+        return new
 
     def _sightings(self, record_id: str) -> tuple[bytearray, int | None]:
         """Return the list with the sweeps that saw a record, and the record's row in it."""

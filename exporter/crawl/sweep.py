@@ -7,6 +7,8 @@ import hashlib
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
@@ -14,6 +16,7 @@ from exporter.crawl.checkpoint import note_of
 from exporter.crawl.events import PageRead
 from exporter.crawl.held import page_held
 from exporter.crawl.kept_out import KeptOut
+from exporter.crawl.seen_pages import ListPages
 from exporter.crawl.tasks import task_group
 from exporter.errors import ApiError, NotAuthorised, ServiceError, TransportError
 from exporter.message import message, restored, said, stored
@@ -96,6 +99,14 @@ class SweepResult:
         """Whether a record that the sweep did not see is absent."""
         return self.complete and not self.doubts
 
+    @property
+    def served_at(self) -> datetime | None:
+        """The time of the service's clock at the first page."""
+        try:
+            return None if self.date is None else parsedate_to_datetime(self.date).astimezone(UTC)
+        except (ValueError, TypeError, OverflowError, IndexError):
+            return None
+
     def count(self, records: Mapping[str, Any], new: Iterable[int]) -> int | None:
         """Count the records of a page that this sweep sees for the first time; return the sum of their amounts."""
         comments = self.comments
@@ -147,10 +158,19 @@ def compare_comments(entries: SweepResult, comments: SweepResult, is_listed: Cal
 
 
 class _Answer(NamedTuple):
-    """A page that was read, and the memory that it takes."""
+    """A page that was read.
 
-    page: Page
+    Attributes:
+        page: returns the page; it is parsed then if there is a note about an equal answer.
+        weight: the memory that it takes.
+        sha256: of the answer; empty if headers decide too which records the page has.
+        note: about a page with an equal answer.
+    """
+
+    page: Callable[[], Page]
     weight: int
+    sha256: str = ""
+    note: dict[str, Any] | None = None
 
 
 class _Forgotten(NamedTuple):
@@ -198,6 +218,7 @@ class Sweep:
         result: filled by the sweep.
         take_entry: receives each item with its id if items are whole entries; the list then keeps a part of them.
         kept_out: the records that were forgotten and stay out.
+        pages: the pages whose answers are known; ``None`` if headers decide too which records a page has.
     """
 
     number: int
@@ -211,6 +232,7 @@ class Sweep:
     result: SweepResult
     take_entry: Callable[[str, dict[str, Any]], None] | None = None
     kept_out: KeptOut = field(default_factory=KeptOut)
+    pages: ListPages | None = None
     _forgotten: set[str] = field(default_factory=set)
     _asked: int = 0
     _items: int = 0
@@ -275,7 +297,14 @@ class Sweep:
         def parse(response: Response) -> _Answer:
             if number == 1:
                 self.result.date = response.headers.get("date")
-            return _Answer(call.parse(response), lossless_json.weight(response.body))
+            sha256, note = "", None
+            if self.pages is not None:
+                sha256 = hashlib.sha256(response.body).hexdigest()
+                note = self.pages.find(sha256, cursor)
+            if note is not None:
+                return _Answer(lambda: call.parse(response), len(response.body), sha256, note)
+            page = call.parse(response)
+            return _Answer(lambda: page, lossless_json.weight(response.body), sha256)
 
         try:
             # A list that was just read is the best later probe of whether the service still answers.
@@ -285,7 +314,7 @@ class Sweep:
 
     def _held_by(self, answer: _Answer) -> Held:
         kind = self.result.kind if self.take_entry is None else Kind.ENTRIES
-        return page_held(self.service, kind, answer.page)
+        return page_held(self.service, kind, answer.page())
 
     async def _read_ahead(self, cursor: Cursor, number: int) -> _Answer | ServiceError | None:
         """Read a page ahead; return ``None`` if it is too large to keep until it is needed."""
@@ -302,6 +331,8 @@ class Sweep:
         held = answer.weight if isinstance(answer, _Answer) else 0
         if answer is None:
             answer = await self._read(asked.cursor, asked.number)
+        if isinstance(answer, _Answer):
+            answer = self._take(asked, answer)
         if isinstance(answer, ServiceError):
             missing = isinstance(answer, ApiError)
             note: dict[str, Any] = {
@@ -313,10 +344,6 @@ class Sweep:
             }
             self.ledger.spool.journal(note)
             self._fail(asked, answer, missing=missing)
-        else:
-            if answer.page.pause is not None:
-                self.client.slow_down(answer.page.pause)
-            self._accept(asked, answer.page)
         self.client.budget.release(held)
         self._held -= held
 
@@ -325,7 +352,38 @@ class Sweep:
             self.result.failure = error
         self.paginator.accept_failure(asked.cursor, said(error), missing=missing)
 
-    def _accept(self, asked: _Asked, page: Page) -> None:
+    def _take(self, asked: _Asked, answer: _Answer) -> ServiceError | None:
+        """Ingest a page that was read; return why it cannot be parsed after all."""
+        if answer.note is not None and self._repeat(asked, answer.note):
+            return None
+        try:
+            page = answer.page()
+        except UNREADABLE as error:
+            return error
+        if page.pause is not None:
+            self.client.slow_down(page.pause)
+        self._accept(asked, page, answer.sha256)
+        return None
+
+    def _repeat(self, asked: _Asked, note: dict[str, Any]) -> bool:
+        """Ingest a page with a known answer; return false if its records have changed."""
+        records, facts = note["records"], note["facts"]
+        new = self.ledger.see_again(records["ids"], facts["digest"], self.number)
+        if new is None:
+            return False
+        facts |= {"new": len(new), "new_size": self.result.count(records, new)}
+        note |= {"sweep": self.number, "differing": 0, "to_read": []}
+        self._note(note)
+        self._count(asked, PageFacts(**facts), note)
+        return True
+
+    def _note(self, note: dict[str, Any]) -> None:
+        """Write the note about an ingested page."""
+        place = self.ledger.spool.journal(note)
+        if self.pages is not None:
+            self.pages.add(place)
+
+    def _accept(self, asked: _Asked, page: Page, sha256: str) -> None:
         """Put a page's records into the ledger, followed by a note about the page."""
         kind, ledger, service = self.result.kind, self.ledger, self.service
         digest = hashlib.sha256()
@@ -386,7 +444,9 @@ class Sweep:
             asked.cursor, position + forgotten.items, len(new) + forgotten.new, digest.hexdigest(), page.echo,
             page.next, page.pages, page.page_size, page.total, page.total_size, self.result.count(records, new),
         )  # fmt: skip
+        may_repeat = sha256 and page.pause is None and not problems and not forgotten.items
         note: dict[str, Any] = {
+            "answer": sha256 if may_repeat else None,
             "sweep": self.number,
             "page": asked.cursor,
             "differing": differing,
@@ -397,7 +457,7 @@ class Sweep:
             "records": records,
             "forgotten": list(forgotten),
         }
-        ledger.spool.journal(note)
+        self._note(note)
         self._count(asked, facts, note)
 
     def _keep_out(self, items: list[Any], digest: hashlib._Hash) -> _Forgotten:
@@ -429,7 +489,10 @@ class Sweep:
 
     def _replay(self, asked: _Asked) -> None:
         """Ingest a page from the note of an interrupted run; the ledger already has its records."""
-        note = note_of(self.ledger.note(*self.known[asked.cursor])) or {}
+        place = self.known[asked.cursor]
+        note = note_of(self.ledger.note(*place)) or {}
+        if self.pages is not None:
+            self.pages.add(place)
         if "failed" in note:
             self._fail(asked, ServiceError(restored(note["failed"])), missing=note["missing"])
             return

@@ -135,7 +135,7 @@ DEFAULT: Final = Options()
 class BlogV1(BlogService):
     """The documented service, with ``options`` for everything that the document does not state."""
 
-    capabilities = Capabilities()
+    capabilities = Capabilities(pages_in_body=True)
     name = BLOG_V1.name
     flag_settings = BLOG_V1.flags
     flag_hint = message(

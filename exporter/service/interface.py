@@ -81,6 +81,7 @@ class Capabilities:
         linked_lists: a page of a list decides which others are requested, so an interrupted run reads its lists again.
         comments_in_entries: the answer for an entry carries its comments, so no list of comments is requested.
         open_to_all: its answers are the pages that every visitor sees.
+        pages_in_body: its lists have numbered pages, and the body of an answer alone decides which records a page has.
     """
 
     totals: bool = True
@@ -95,6 +96,7 @@ class Capabilities:
     linked_lists: bool = False
     comments_in_entries: bool = False
     open_to_all: bool = False
+    pages_in_body: bool = False
 
 
 class Validators(NamedTuple):
