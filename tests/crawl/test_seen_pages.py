@@ -16,6 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from exporter import lossless_json
+from exporter.crawl import seen_pages
 from exporter.crawl.backup import BackupRun
 from exporter.crawl.events import Event, PageRead
 from exporter.demo.content import Blog, fields
@@ -31,6 +32,11 @@ from tests.support.runs import folded, held
 
 PAGES = 3 + 4 + 3
 """Of the three lists of :func:`blog_of_pages`."""
+
+
+@pytest.fixture(autouse=True)
+def keep_short_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seen_pages, "_FEWEST_PAGES", 1)
 
 
 def blog_of_pages() -> Blog:
@@ -348,6 +354,16 @@ async def test_an_interrupted_run_keeps_its_pages_when_it_resumes(counting_of: M
         assert (ran.outcome.outcome, ran.outcome.resumed_from is None) == ("saved", False)
         unchanged = await crawl.run()
         assert (unchanged.outcome.outcome, crawl.counting.parsed) == ("unchanged", 0)
+
+
+async def test_short_lists_are_not_kept(counting_of: MakeCounting, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seen_pages, "_FEWEST_PAGES", 4)
+    async with DemoService(blog_of_pages()) as service:
+        crawl = counting_of(service)
+        await crawl.run()
+        assert [path.name for path in kept(crawl.root).iterdir()] == ["comments.jsonl"]
+        await crawl.run()
+        assert crawl.counting.parsed == 3 + 3
 
 
 async def test_a_rehearsal_keeps_nothing(counting_of: MakeCounting) -> None:
