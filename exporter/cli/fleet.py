@@ -147,7 +147,7 @@ def run(**given: Any) -> int:
     help=message(
         "Capture the public pages of every due blog of LIST, each into the archive below DIR.\n\n"
         "The blogs of a service share the limits of one host. An archive that does not exist is made. The captures "
-        "have a ledger of their own, so both commands can use the same list and folder."
+        "have a separate ledger, so both commands can use the same list and folder."
     ),
 )
 @partial(_run_options, at_once=_CAPTURES_AT_ONCE)
@@ -323,7 +323,7 @@ async def _backups(
             yield saver
 
 
-@command.command("status", help=message("Show the state of a fleet: saved and failing blogs, and the forecast."))
+@command.command("status", help=message("Show a fleet's state: saved and failing blogs, and the forecast."))
 @click.argument("root", metavar="DIR", type=PATH)
 @click.option("--prometheus", is_flag=True, help=message("Print metrics for Prometheus in place of words."))
 @click.option("--captures", is_flag=True, help=message("The state of the captures instead."))

@@ -464,7 +464,7 @@ def _read_as(note: dict[str, Any]) -> tuple[datetime, Validators]:
 
 
 def _take_reading(note: dict[str, Any], ledger: Ledger, freshness: Freshness, found: Restored) -> None:
-    """Take in the reading of an entry, or the comments that its answer carried."""
+    """Restore an entry's reading, or the comments that its answer carried."""
     if "comments" in note:
         found.answered[note["of"]] = True
         for record_id in note["comments"]:

@@ -58,7 +58,7 @@ class SeenPages:
         return self._lists[kind]
 
     def save(self) -> None:
-        """Keep the pages of the last sweep, once the archive has the records on them."""
+        """Keep the last sweep's pages, once the archive has the records on them."""
         for pages in self._lists.values():
             pages.save()
 
@@ -69,7 +69,7 @@ class SeenPages:
 
 
 class ListPages:
-    """The notes about the pages of one list, by the hashes of their answers.
+    """Notes about a list's pages, by the hashes of their answers.
 
     Memory grows by 25 bytes for each page of each sweep.
 
@@ -146,7 +146,7 @@ class ListPages:
             return None
 
     def save(self) -> None:
-        """Keep the pages of the last sweep for the next run, if they differ from the kept ones."""
+        """Keep the last sweep's pages for the next run, if they differ from the kept ones."""
         if len(self._numbers) - self._first < _FEWEST_PAGES:
             return
         digest = hashlib.sha256(self._reading)

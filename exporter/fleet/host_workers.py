@@ -55,7 +55,7 @@ class HostTask(NamedTuple):
         holder: the content of the fleet's lock; the worker stops when it changes.
         options: settings of all blogs, as text.
         config: the settings file to read, on each machine.
-        ledger: the ledger's file, which says what is done.
+        ledger: the ledger's file, which names the finished blogs.
         after_kill: whether the run before was killed, so that its last requests may have just arrived.
     """
 
@@ -120,7 +120,7 @@ def _append(path: InnerPath, values: Iterable[Any]) -> None:
 
 
 def hosts_of(blogs: Iterable[DueBlog], settings_of: Callable[[DueBlog], Settings], ledger: str = FILE_NAME) -> set[str]:
-    """Return the origins of the services of some blogs, or what the pages of a service share.
+    """Return the origins of some blogs' services, or the names under which a service's pages share a budget.
 
     Blogs of one domain with the same settings of their lines are resolved once. A blog with wrong settings has no
     service; the attempt to save it says why.

@@ -78,7 +78,7 @@ class Capabilities:
         comment_counts: its list items state the number of comments of their entries. Without them the total of the
             comment list is the number of comments to expect.
         entries_at_once: the most full entries that one request answers.
-        linked_lists: a page of a list decides which others are requested, so an interrupted run reads its lists again.
+        linked_lists: each page decides which others are requested, so an interrupted run reads its lists again.
         comments_in_entries: the answer for an entry carries its comments, so no list of comments is requested.
         open_to_all: its answers are the pages that every visitor sees.
         pages_in_body: its lists have numbered pages, and the body of an answer alone decides which records a page has.
@@ -329,7 +329,7 @@ class Records(ABC):
 
     @abstractmethod
     def post_id(self, raw: Raw) -> str:
-        """Return the id of a raw comment's entry, or an empty text."""
+        """Return the id of the entry that a raw comment belongs to, or an empty text."""
 
     @abstractmethod
     def category_id(self, raw: Raw) -> str | None:

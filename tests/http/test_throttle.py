@@ -357,7 +357,7 @@ async def test_of_two_limits_the_stricter_one_applies(clock: JumpClock) -> None:
 
 
 class Paced(HostWatch):
-    """A transport whose answers of ``/busy`` take ten seconds, of which the body takes so many; ``/broken`` has none."""
+    """A transport whose answers of ``/busy`` take ten seconds, including those of the body; ``/broken`` has none."""
 
     def __init__(self, clock: JumpClock, body_seconds: float) -> None:
         self._clock = clock
