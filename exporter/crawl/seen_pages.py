@@ -110,14 +110,14 @@ class ListPages:
             offset = len(line)
             while line == self._reading and (note := file.readline(_MAX_LINE_BYTES)).startswith(_HEAD):
                 digest.update(note)
-                self._put(note, self._kept, (offset, len(note)))
+                self._put(note[len(_HEAD) :][:_KEY_DIGITS], self._kept, (offset, len(note)))
                 offset += len(note)
             if line != self._reading or note != _last(digest) or file.read(1):
                 raise ValueError(self._path)
         self._kept_sha256 = digest.hexdigest()
 
-    def _put(self, line: bytes, number: int, place: Place) -> None:
-        key = int(line[len(_HEAD) : len(_HEAD) + _KEY_DIGITS], 16)
+    def _put(self, begin: str | bytes, number: int, place: Place) -> None:
+        key = int(begin, 16)
         self._rows.remove(key)
         self._rows.add(key, len(self._numbers))
         self._numbers.append(number)
@@ -128,11 +128,15 @@ class ListPages:
         """Begin a sweep; only the pages of the last one are kept."""
         self._first = len(self._numbers)
 
-    def add(self, place: Place) -> None:
-        """Add a page by the position of its note in the spool, if its answer may be repeated."""
-        line = self._files.read(self._spooled, *place)
-        if line.startswith(_HEAD):
-            self._put(line, self._spooled, place)
+    def add(self, answer: str | None, place: Place) -> None:
+        """Add a page.
+
+        Args:
+            answer: SHA-256 of its answer; ``None`` if an equal answer must be parsed.
+            place: of its note in the spool.
+        """
+        if answer is not None:
+            self._put(answer[:_KEY_DIGITS], self._spooled, place)
 
     def find(self, answer: str, cursor: Cursor) -> dict[str, Any] | None:
         """Return the note about a page that had this answer, by its SHA-256; ``None`` if there is no valid one."""

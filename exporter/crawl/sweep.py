@@ -381,7 +381,7 @@ class Sweep:
         """Write the note about an ingested page."""
         place = self.ledger.spool.journal(note)
         if self.pages is not None:
-            self.pages.add(place)
+            self.pages.add(note["answer"], place)
 
     def _accept(self, asked: _Asked, page: Page, sha256: str) -> None:
         """Put a page's records into the ledger, followed by a note about the page."""
@@ -491,11 +491,11 @@ class Sweep:
         """Ingest a page from the note of an interrupted run; the ledger already has its records."""
         place = self.known[asked.cursor]
         note = note_of(self.ledger.note(*place)) or {}
-        if self.pages is not None:
-            self.pages.add(place)
         if "failed" in note:
             self._fail(asked, ServiceError(restored(note["failed"])), missing=note["missing"])
             return
+        if self.pages is not None:
+            self.pages.add(note["answer"], place)
         records = note["records"]
         new = [at for at, each in enumerate(records["ids"]) if self.ledger.mark(each, self.number) != self.number]
         seen = len(new) + _forgotten_of(note).new
