@@ -130,7 +130,6 @@ class Layout:
         checked: which segments and pictures were right when they were last read.
         version_log: the rows of ``log``.
         freshness: when each entry was last read, and its validators.
-        pages: notes about the pages of lists, by the hashes of their answers.
         documents_copy: second copies of ``archive.json`` and of the manifests.
         runs_copy: the second copy of ``runs.jsonl``.
         building: the folder in which a prune builds the new set of versions.
@@ -166,7 +165,6 @@ class Layout:
     checked = _Below("work", "checked.jsonl")
     version_log = _Below("work", "versions.json")
     freshness = _Below("work", "freshness.jsonl")
-    pages = _Below("work", "pages")
     site_facts = _Below("work", "site.facts")
     site_pictures = _Below("work", "site.pictures")
     documents_copy = _Below("work", "documents.jsonl")
@@ -184,6 +182,10 @@ class Layout:
     def folders(self) -> tuple[InnerPath, ...]:
         """Return the four folders of the root."""
         return (self.versions, self.assets, self.latest, self.work)
+
+    def pages(self, kind: Kind) -> InnerPath:
+        """Return the file with notes about a list's pages, by the hashes of their answers."""
+        return self.work / f"pages-{kind}.jsonl"
 
     def version(self, number: int) -> InnerPath:
         """Return ``versions/000001/``."""

@@ -238,7 +238,7 @@ class BackupRun:
             view = None if self._joins is None else await self._view(self._joins, state, opened, purpose)
             base = state if view is None else view.state
             freshness = Freshness(self._freshness_file(), sealed)
-            pages = SeenPages(self._layout.pages, purpose, checkpoint.spools)
+            pages = SeenPages(self._layout, purpose, checkpoint.spools)
             opened.callback(pages.close)
             ingest = self._ingest_of(checkpoint, base, freshness, pages)
             opened.callback(self._left, ingest)

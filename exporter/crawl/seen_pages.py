@@ -1,7 +1,7 @@
 """The pages of a list whose answers are known: the same bytes hold the same records, so they are not parsed again.
 
-A page's note is a journal line in the checkpoint, which begins with the hash of the page's answer. The notes of
-a run's last sweep are kept in ``.work/pages/`` for the next run, with a hash of the whole file. A note only repeats
+A page's note is a journal line in the checkpoint, which begins with the hash of the page's answer. The notes of a run's
+last sweep are kept in ``.work/pages-KIND.jsonl`` for the next run, with a hash of the whole file. A note only repeats
 what its page held: the ledger proves that the archive, or this run, has these records in the same state.
 """
 
@@ -21,6 +21,7 @@ from exporter.service.interface import PageFacts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from exporter.archive.layout import Layout
     from exporter.archive.safe_files import InnerPath
     from exporter.crawl.checkpoint import Purpose, Spool
     from exporter.crawl.ledger import Place
@@ -39,13 +40,13 @@ class SeenPages:
     """The known pages of all lists.
 
     Args:
-        folder: keeps the notes of a run for the next one.
+        layout: of the archive, which keeps the notes of a run for the next one.
         purpose: of this run.
         spools: receive the notes of this run.
     """
 
-    def __init__(self, folder: InnerPath, purpose: Purpose, spools: Mapping[Kind, Spool]) -> None:
-        self._folder = folder
+    def __init__(self, layout: Layout, purpose: Purpose, spools: Mapping[Kind, Spool]) -> None:
+        self._layout = layout
         self._reading = lossless_json.dumps(purpose.reading()) + b"\n"
         self._spools = spools
         self._lists: dict[Kind, ListPages] = {}
@@ -53,7 +54,7 @@ class SeenPages:
     def begin(self, kind: Kind) -> ListPages:
         """Return the known pages of a list at the beginning of a sweep."""
         if kind not in self._lists:
-            self._lists[kind] = ListPages(self._folder / f"{kind}.jsonl", self._reading, self._spools[kind])
+            self._lists[kind] = ListPages(self._layout.pages(kind), self._reading, self._spools[kind])
         self._lists[kind].begin_sweep()
         return self._lists[kind]
 
@@ -158,7 +159,6 @@ class ListPages:
             digest.update(note)
         if digest.hexdigest() != self._kept_sha256:
             with atomic.translated(self._path):
-                atomic.make_folder(self._path.parent)
                 atomic.write_lines(self._path, self._lines(_last(digest)))
 
     def _newest(self) -> Iterator[bytes]:

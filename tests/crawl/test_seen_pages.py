@@ -43,8 +43,13 @@ def blog_of_pages() -> Blog:
     return generated_blog(45, 62, 41)
 
 
-def kept(root: Path) -> Path:
-    return root / ".work" / "pages"
+def kept(root: Path) -> list[Path]:
+    """Return the files with notes for the next run."""
+    return sorted((root / ".work").glob("pages-*"))
+
+
+def kept_comments(root: Path) -> Path:
+    return root / ".work" / "pages-comments.jsonl"
 
 
 def change_comment(blog: Blog, at: int) -> None:
@@ -102,7 +107,7 @@ async def history(root: Path, steps: list[tuple[Change, int]], *, keep: bool) ->
         for change, at in [(leave, 0), *steps]:
             change(blog, at)
             if not keep:
-                for path in kept(root).glob("*"):
+                for path in kept(root):
                     path.unlink()
             ran = await crawl.run(refresh="changed", accept_removals=True)
             done = ran.outcome
@@ -165,11 +170,11 @@ async def test_pages_with_the_answer_of_the_run_before_are_not_parsed(counting_o
         crawl = counting_of(service)
         await crawl.run()
         assert crawl.counting.parsed == PAGES, "the second sweep repeats the first"
-        written = {path.name: path.stat().st_mtime_ns for path in kept(crawl.root).iterdir()}
+        written = {path.name: path.stat().st_mtime_ns for path in kept(crawl.root)}
         assert len(written) == 3
         ran = await crawl.run()
         assert (ran.outcome.outcome, crawl.counting.parsed, crawl.lists) == ("unchanged", 0, 2 * PAGES)
-        assert {path.name: path.stat().st_mtime_ns for path in kept(crawl.root).iterdir()} == written
+        assert {path.name: path.stat().st_mtime_ns for path in kept(crawl.root)} == written
         change_comment(blog, 5)
         await crawl.run()
         assert crawl.counting.parsed == 1
@@ -203,7 +208,7 @@ async def test_damaged_notes_are_not_used(counting_of: MakeCounting, damage: Cal
     async with DemoService(blog_of_pages()) as service:
         crawl = counting_of(service)
         await crawl.run()
-        path = kept(crawl.root) / "comments.jsonl"
+        path = kept_comments(crawl.root)
         text = path.read_bytes()
         assert damage(text) != text
         path.write_bytes(damage(text))
@@ -255,7 +260,7 @@ async def test_forged_notes_are_not_used(counting_of: MakeCounting, change: Call
     async with DemoService(blog_of_pages()) as service:
         crawl = counting_of(service)
         await crawl.run()
-        path = kept(crawl.root) / "comments.jsonl"
+        path = kept_comments(crawl.root)
         head, *notes, _ = path.read_bytes().splitlines(keepends=True)
         forged = [lossless_json.loads(note) for note in notes]
         for line in forged:
@@ -274,7 +279,7 @@ async def test_a_forged_note_about_an_unusable_answer_hides_no_problem(counting_
     async with DemoService(blog_of_pages()) as service:
         crawl = counting_of(service)
         await crawl.run()
-        path = kept(crawl.root) / "comments.jsonl"
+        path = kept_comments(crawl.root)
         head, note, *_ = path.read_bytes().splitlines(keepends=True)
         forged = lossless_json.loads(note)
         forged["journal"]["answer"] = hashlib.sha256(b"[]").hexdigest()
@@ -292,7 +297,7 @@ async def test_notes_older_than_the_archive_are_not_used(counting_of: MakeCounti
     async with DemoService(blog) as service:
         crawl = counting_of(service)
         await crawl.run()
-        path = kept(crawl.root) / "comments.jsonl"
+        path = kept_comments(crawl.root)
         first = path.read_bytes()
         change_comment(blog, 5)
         await crawl.run()
@@ -361,7 +366,7 @@ async def test_short_lists_are_not_kept(counting_of: MakeCounting, monkeypatch: 
     async with DemoService(blog_of_pages()) as service:
         crawl = counting_of(service)
         await crawl.run()
-        assert [path.name for path in kept(crawl.root).iterdir()] == ["comments.jsonl"]
+        assert [path.name for path in kept(crawl.root)] == ["pages-comments.jsonl"]
         await crawl.run()
         assert crawl.counting.parsed == 3 + 3
 
@@ -372,7 +377,7 @@ async def test_a_rehearsal_keeps_nothing(counting_of: MakeCounting) -> None:
         await crawl.run(dry_run=True)
         assert not crawl.root.exists()
         await crawl.run()
-        before = {path: path.read_bytes() for path in kept(crawl.root).iterdir()}
+        before = {path: path.read_bytes() for path in kept(crawl.root)}
         await crawl.run(dry_run=True)
         assert crawl.counting.parsed == 0
-        assert {path: path.read_bytes() for path in kept(crawl.root).iterdir()} == before
+        assert {path: path.read_bytes() for path in kept(crawl.root)} == before

@@ -55,6 +55,7 @@ FILES = (
     ".work/lock", ".work/latest.json", ".work/views.jsonl", ".work/checked.jsonl", ".work/versions.json",
     ".work/latest.rows", ".work/latest.new.rows", ".work/latest.next/entries.jsonl",
     ".work/search.txt", ".work/search.sqlite", ".work/freshness.jsonl",
+    ".work/pages-comments.jsonl", ".work/.pages-comments.jsonl.tmp",
     ".work/site.facts", ".work/site.facts.new", ".work/site.pictures", ".work/.site.pictures.tmp",
     ".work/assets.jsonl", ".work/embedded.jsonl", ".work/documents.jsonl", ".work/runs.jsonl",
     ".work/.checked.jsonl.tmp", ".work/.latest.json.tmp", ".work/.versions.json.tmp", ".work/.freshness.jsonl.tmp",

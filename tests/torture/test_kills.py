@@ -48,6 +48,9 @@ CACHES = {
     "site.facts",
     "site.pictures",
     "notified.json",
+    "pages-entry_list.jsonl",
+    "pages-comments.jsonl",
+    "pages-files.jsonl",
 }
 """All files that a finished run leaves in ``.work/``: no checkpoint, no half-made folder, no temporary file."""
 
