@@ -162,6 +162,7 @@ def test_a_rebound_name_shows_nothing(window: Running, page: Page) -> None:
 def test_no_other_site_learns_the_address_from_a_link(window: Running, evil: Evil, page: Page) -> None:
     evil.page = "<title>elsewhere</title>"
     evil.referrers.clear()
+    elsewhere = f"http://evil.example:{evil.port}/"
     page.goto(window.address)
     with page.expect_navigation():
         page.evaluate(
@@ -170,10 +171,11 @@ def test_no_other_site_learns_the_address_from_a_link(window: Running, evil: Evi
               link.href = address;
               link.click();
             }""",
-            f"http://evil.example:{evil.port}/",
+            elsewhere,
         )
-    assert evil.referrers
-    assert set(evil.referrers) == {""}
+    assert "" in evil.referrers
+    # The browser may also ask for an icon, and then names the other site's page to that site.
+    assert set(evil.referrers) <= {"", elsewhere}
 
 
 def test_hostile_texts_run_in_no_page_and_no_stream(window: Running, page: Page) -> None:
