@@ -16,6 +16,7 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.state import IdRows, SegmentFiles
 from exporter.crawl.checkpoint import note_of
+from exporter.model.kinds import Kind
 from exporter.service.interface import PageFacts
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from exporter.archive.safe_files import InnerPath
     from exporter.crawl.checkpoint import Purpose, Spool
     from exporter.crawl.ledger import Place
-    from exporter.model.kinds import Kind
     from exporter.service.interface import Cursor
 
 _HEAD: Final = b'{"journal":{"answer":"'
@@ -54,7 +54,8 @@ class SeenPages:
     def begin(self, kind: Kind) -> ListPages:
         """Return the known pages of a list at the beginning of a sweep."""
         if kind not in self._lists:
-            self._lists[kind] = ListPages(self._layout.pages(kind), self._reading, self._spools[kind])
+            named = "owners" if kind is Kind.COMMENTS else "amounts"
+            self._lists[kind] = ListPages(self._layout.pages(kind), self._reading, self._spools[kind], named)
         self._lists[kind].begin_sweep()
         return self._lists[kind]
 
@@ -78,9 +79,11 @@ class ListPages:
         path: the file with the notes of the run before.
         reading: the first line of that file: what must be equal in both runs.
         spool: receives the notes of this run.
+        named: the member of a note that has a value for each record.
     """
 
-    def __init__(self, path: InnerPath, reading: bytes, spool: Spool) -> None:
+    def __init__(self, path: InnerPath, reading: bytes, spool: Spool, named: str) -> None:
+        self._named = named
         self._path = path
         self._reading = reading
         self._files = SegmentFiles()
@@ -146,7 +149,7 @@ class ListPages:
             return None
         try:
             note = note_of(self._files.read(self._numbers[row], self._offsets[row], self._lengths[row]))
-            return note if note is not None and _is_of(note, answer, cursor) else None
+            return note if note is not None and _is_of(note, answer, cursor, self._named) else None
         except (OSError, KeyError, TypeError, ValueError, AttributeError):
             return None
 
@@ -180,7 +183,7 @@ def _last(digest: hashlib._Hash) -> bytes:
     return digest.hexdigest().encode("ascii") + b"\n"
 
 
-def _is_of(note: dict[str, Any], answer: str, cursor: Cursor) -> bool:
+def _is_of(note: dict[str, Any], answer: str, cursor: Cursor, named: str) -> bool:
     """Return whether a note is about this answer, and has the types that a sweep needs."""
     facts, records = dict(note["facts"]), note["records"]
     ids, amounts, owners, hidden = (records[name] for name in ("ids", "amounts", "owners", "hidden"))
@@ -190,6 +193,7 @@ def _is_of(note: dict[str, Any], answer: str, cursor: Cursor) -> bool:
         and all(type(each) is str for each in texts)
         and all(each is None or type(each) is int for each in (*facts.values(), *amounts))
         and all(type(at) is int and 0 <= at < len(ids) for at in hidden)
-        and len(owners or amounts) == len(ids)
+        and len(records[named]) == facts["count"] == len(ids)
         and facts.keys() == _NUMBERS
+        and (note["problems"], note["unnamed"], note["forgotten"]) == ([], 0, [0, 0, []])
     )

@@ -241,6 +241,26 @@ def with_unknown_facts(note: dict[str, Any]) -> None:
     note["facts"]["more"] = 1
 
 
+def without_count(note: dict[str, Any]) -> None:
+    note["facts"]["count"] = None
+
+
+def with_amounts_for_owners(note: dict[str, Any]) -> None:
+    note["records"] |= {"owners": [], "amounts": [0] * len(note["records"]["ids"])}
+
+
+def with_a_problem(note: dict[str, Any]) -> None:
+    note["problems"] = [7]
+
+
+def without_unnamed_items(note: dict[str, Any]) -> None:
+    del note["unnamed"]
+
+
+def with_a_wrong_count_of_forgotten_records(note: dict[str, Any]) -> None:
+    note["forgotten"] = ["x"]
+
+
 def of_another_page(note: dict[str, Any]) -> None:
     note["page"] = note["facts"]["cursor"] = 99
 
@@ -253,7 +273,8 @@ def with_fewer_ids(note: dict[str, Any]) -> None:
     "change",
     [
         without_records, with_a_number_as_id, with_fewer_owners, with_a_wrong_position, with_a_text_as_number,
-        with_unknown_facts, of_another_page, with_fewer_ids,
+        with_unknown_facts, of_another_page, with_fewer_ids, with_a_problem, without_unnamed_items,
+        with_a_wrong_count_of_forgotten_records, without_count, with_amounts_for_owners,
     ],
 )  # fmt: skip
 async def test_forged_notes_are_not_used(counting_of: MakeCounting, change: Callable[[dict[str, Any]], None]) -> None:
