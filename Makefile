@@ -10,9 +10,10 @@ APP := .venv-app
 SBOM ?= dist/sbom.json
 SBOM_OF ?= dist/installed/bin/python
 AUDITORS := tests/site/browser/node_modules
+OTHER_LANES := hostile importers packaging site/browser window/browser
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test hostile browsers importers packages app sbom lint format generated messages cli-docs schemas targets docs sample first-hour screens picture screenshots peers bench bench-check torture clean
+.PHONY: help demo test thorough browsers importers packages app sbom lint format generated messages cli-docs schemas targets docs sample first-hour screens picture screenshots peers bench bench-check torture clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -32,13 +33,13 @@ $(SETUP): pyproject.toml | $(BIN)/python
 demo: $(DEMO) ## back up a made-up blog twice, verify the archive, and list the results
 	$(BIN)/blog-exporter demo demo-archive
 
-# Hundreds of processes import the program. Without compiled files each one would compile it first.
-test: $(SETUP) ## run the tests; fail below 95 % branch coverage
-	$(BIN)/python -m coverage erase
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report= -m "not slow and not browser and not importers and not packages and not hostile and not bench"
+# Processes import the program. Without compiled files each one would compile it first.
+test: export PYTHONDONTWRITEBYTECODE =
+test: $(SETUP) ## run the quick tests, with nothing but Python
+	$(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=tests/,$(OTHER_LANES))
 
-hostile: $(SETUP) ## run the attack tests: hostile archives and bodies, options, kills, power cuts
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -m "hostile and not slow" tests
+thorough: $(SETUP) ## run the long tests: attacks, kills, power cuts, damage, memory, all parameters
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -m "thorough and not slow" tests
 
 browsers: $(SETUP) $(AUDITORS)/.installed ## run the tests with real browsers, which .ci/install installs
 	$(BIN)/python -m pytest -n 2 -m "browser and not slow" tests/site tests/login tests/docs tests/window

@@ -399,7 +399,7 @@ class TestFlippedBits:
             return {name, f"{folder}/SHA256SUMS", *following, *(f"{folder}/{kind}.jsonl" for kind in Kind)}
         return {name}
 
-    @pytest.mark.hostile
+    @pytest.mark.thorough
     def test_each_is_reported_and_the_right_file_named(self, small: Built) -> None:
         assert self.blamed(small.root) == set()
         versions = [path for path in small.layout.versions.rglob("*") if path.is_file()]

@@ -37,7 +37,7 @@ def command(blog: StyledBlog, root: Path, concurrency: int) -> tuple[object, ...
     )  # fmt: skip
 
 
-@pytest.mark.hostile
+@pytest.mark.thorough
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_30_kills_lose_nothing_and_ask_nothing_twice(runs: Runs, tmp_path: Path, concurrency: int) -> None:
     chance = random.Random(concurrency)

@@ -342,7 +342,7 @@ EVERY_TIME: Final = frozenset({"plain", "at", "drafts", "all-at"})
 def marks(variant: str) -> list[pytest.MarkDecorator]:
     if variant.startswith("deciding-"):
         return [pytest.mark.slow]
-    return [] if variant in EVERY_TIME else [pytest.mark.hostile]
+    return [] if variant in EVERY_TIME else [pytest.mark.thorough]
 
 
 GRID: Final = [pytest.param(form, variant, marks=marks(variant)) for form, variant in product(NAMED, VARIANTS)]

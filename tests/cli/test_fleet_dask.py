@@ -49,7 +49,7 @@ def plain(document: dict[str, Any], place: Path) -> Any:
     return str(left).replace(str(place), "PLACE")
 
 
-@pytest.mark.parametrize("commands", [SOME, pytest.param(OTHERS, marks=pytest.mark.hostile)])
+@pytest.mark.parametrize("commands", [SOME, pytest.param(OTHERS, marks=pytest.mark.thorough)])
 def test_every_command_gives_the_same_result_as_local_processes(
     address: str, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commands: list[list[str]]
 ) -> None:

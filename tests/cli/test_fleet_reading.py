@@ -140,7 +140,7 @@ class TestKills:
 
     @pytest.mark.parametrize(
         "kills",
-        [1, pytest.param(3, marks=pytest.mark.hostile), pytest.param(1_000, marks=pytest.mark.slow)],
+        [1, pytest.param(3, marks=pytest.mark.thorough), pytest.param(1_000, marks=pytest.mark.slow)],
     )
     def test_the_old_one_or_the_new_one(self, runs: Runs, fleet: Path, tmp_path: Path, kills: int) -> None:
         name = "catalogue.sqlite"

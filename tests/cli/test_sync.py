@@ -216,7 +216,7 @@ def test_a_damaged_copy_in_a_fleet_s_is_named_and_the_others_are_checked(
     "name",
     [
         "../a.example",
-        *(pytest.param(name, marks=pytest.mark.hostile) for name in ("zz/a.example", "00/a.example", "00/..")),
+        *(pytest.param(name, marks=pytest.mark.thorough) for name in ("zz/a.example", "00/a.example", "00/..")),
     ],
 )
 def test_a_fleet_s_copy_makes_no_folder_of_a_strange_name(

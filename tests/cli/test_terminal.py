@@ -104,7 +104,7 @@ COMMANDS: Final[list[tuple[Any, ...]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.hostile
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "command", COMMANDS, ids=lambda command: " ".join(command)[:30].encode("unicode_escape").decode()
 )
@@ -115,7 +115,7 @@ def test_no_command_lets_text_control_the_terminal(hostile: Path, tmp_path: Path
     assert STEERING.findall(OWN.sub("", shown)) == []
 
 
-@pytest.mark.hostile
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["wxr", "csv", "epub", "hugo"])
 def test_no_export_lets_text_control_the_terminal(hostile: Path, tmp_path: Path, form: str) -> None:
     for options in (["--public-open-flg", "1"], ["--all-as-draft"], ["--category", PAYLOAD.replace("\x00", "")], []):

@@ -94,7 +94,7 @@ async def test_an_undamaged_move_is_reported_as_complete(moved: Moved) -> None:
         assert found.whole
 
 
-@pytest.mark.hostile
+@pytest.mark.thorough
 async def test_a_hundred_losses_of_ten_kinds_are_all_named_and_nothing_else(moved: Moved) -> None:
     async with running_wordpress() as home:
         numbers = fill(home, moved)

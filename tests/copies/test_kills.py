@@ -28,7 +28,7 @@ def test_a_few_kills(sample: Path, tmp_path: Path, way: str, step: int) -> None:
     assert report == {"kills": 5, "faults": []}
 
 
-@pytest.mark.hostile
+@pytest.mark.thorough
 @pytest.mark.parametrize(("way", "step"), [("push", 4), ("pull", 3), ("pull-together", 3)])
 def test_a_hundred_kills(sample: Path, tmp_path: Path, way: str, step: int) -> None:
     report = killed(sample, tmp_path, way, step, 100)

@@ -107,7 +107,7 @@ class TestKeepingLocked:
         "note",
         [
             '{"PLACE": {"before": "x", "until": 1}}',
-            *(pytest.param(note, marks=pytest.mark.hostile) for note in ("", "[]", '{"x": 1}')),
+            *(pytest.param(note, marks=pytest.mark.thorough) for note in ("", "[]", '{"x": 1}')),
         ],
     )
     def test_an_unreadable_note_is_ignored(self, machine: Machine, note: str) -> None:

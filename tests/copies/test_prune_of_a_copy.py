@@ -229,7 +229,7 @@ class Stopping(FolderStore):
         super().remove(name)
 
 
-@pytest.mark.parametrize("step", [41, pytest.param(17, marks=pytest.mark.hostile)])
+@pytest.mark.parametrize("step", [41, pytest.param(17, marks=pytest.mark.thorough)])
 def test_no_state_is_missing_at_any_time(
     source: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:

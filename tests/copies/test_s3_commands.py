@@ -82,7 +82,7 @@ def test_nothing_is_locked_if_nothing_is_sent(program: Program, source: Built, a
     assert not folder.exists()
 
 
-@pytest.mark.hostile
+@pytest.mark.thorough
 def test_an_encrypted_copy_is_locked_and_survives_an_attacker_with_the_keys(
     program: Program, source: Built, service: Service, address: str
 ) -> None:

@@ -46,7 +46,7 @@ def at_once(*works: tuple[Path, FolderStore]) -> list[BlogExporterError | None]:
     return ended
 
 
-@pytest.mark.parametrize("turn", [0, 1, *(pytest.param(turn, marks=pytest.mark.hostile) for turn in range(2, 12))])
+@pytest.mark.parametrize("turn", [0, 1, *(pytest.param(turn, marks=pytest.mark.thorough) for turn in range(2, 12))])
 def test_one_of_two_histories_wins_and_nothing_is_mixed(source: Built, tmp_path: Path, turn: int) -> None:
     copy = tmp_path / "copy"
     if turn % 2:

@@ -73,7 +73,7 @@ def is_damaged(root: Path) -> bool:
     return any(each.damage for each in Archive.open(root).verify(remember=False))
 
 
-@pytest.mark.hostile
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FAST)
 def test_ten_thousand_tamperings_are_found(name: str, forger: Forger, sealed: Path, trust: Trust) -> None:
     kept = sealed / "evidence" / "000002"

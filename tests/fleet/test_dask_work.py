@@ -22,7 +22,7 @@ from tests.fleet.test_host_workers import check_budgets, check_whole, command, h
 from tests.fleet.test_pools import cluster
 from tests.support.runs import Run, Runs
 
-pytestmark = [pytest.mark.hostile, pytest.mark.no_cover]
+pytestmark = [pytest.mark.thorough, pytest.mark.no_cover]
 
 BLOGS = 200
 

@@ -178,7 +178,7 @@ def children(run: Run) -> list[psutil.Process]:
     return [each for each in found if "spawn_main" in " ".join(each.cmdline())]
 
 
-@pytest.mark.hostile
+@pytest.mark.thorough
 @pytest.mark.no_cover
 def test_a_killed_worker_loses_nothing_and_an_interrupted_run_leaves_no_process(
     runs: Runs, platforms: list[Platform], tmp_path: Path
@@ -203,7 +203,7 @@ def test_a_killed_worker_loses_nothing_and_an_interrupted_run_leaves_no_process(
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize(
-    "kills", [1, pytest.param(4, marks=pytest.mark.hostile), pytest.param(20, marks=pytest.mark.slow)]
+    "kills", [1, pytest.param(4, marks=pytest.mark.thorough), pytest.param(20, marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize("services", [1, 3])
 def test_the_main_process_may_be_killed(

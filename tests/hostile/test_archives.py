@@ -36,7 +36,7 @@ from tests.hostile.conftest import Whole
 from tests.support.runs import Done
 
 pytestmark = [
-    pytest.mark.hostile,
+    pytest.mark.thorough,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="what is opened is read from /proc"),
 ]
 

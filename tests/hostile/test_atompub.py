@@ -22,7 +22,7 @@ from exporter.model.kinds import Kind
 from exporter.settings import Settings, resolve
 from tests.support.atompub_server import API_KEY, NAMESPACES, USER, AtomPubBlog, example_blog, served
 
-pytestmark = pytest.mark.hostile
+pytestmark = pytest.mark.thorough
 
 ATOM, SERVICE = "application/atom+xml; charset=utf-8", "application/atomsvc+xml"
 SETTINGS = {

@@ -37,7 +37,7 @@ from tests.support.peaks import run_measured
 from tests.support.styled_blog import styled_blog
 
 pytestmark = [
-    pytest.mark.hostile,
+    pytest.mark.thorough,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="what is opened is read from /proc"),
 ]
 

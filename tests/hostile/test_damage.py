@@ -18,7 +18,7 @@ from exporter.errors import ArchiveDamaged, NewerFormat, NoArchive
 from tests.hostile.commands import HOME, PUBLIC
 from tests.hostile.conftest import Whole
 
-pytestmark = pytest.mark.hostile
+pytestmark = pytest.mark.thorough
 
 REFUSALS = {ArchiveDamaged.exit_code, NoArchive.exit_code, NewerFormat.exit_code}
 READERS: tuple[tuple[str, ...], ...] = (

@@ -19,7 +19,7 @@ from exporter.archive.archive import Archive
 from exporter.model.kinds import Kind
 from tests.support.peaks import run_measured
 
-pytestmark = pytest.mark.hostile
+pytestmark = pytest.mark.thorough
 
 MOST_MEGABYTES = 300
 WORD = "しるし"

@@ -16,7 +16,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-pytestmark = pytest.mark.hostile
+pytestmark = pytest.mark.thorough
 
 MAX_MEMORY_MB = 300
 GOOD = '<article class="h-entry"><h1 class="p-name">よい記事</h1><time class="dt-published" datetime="2020-01-02T03:04:05+09:00">1</time><div class="e-content"><p>{n}番目の本文です。</p></div></article>'

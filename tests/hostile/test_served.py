@@ -15,7 +15,7 @@ from tests.hostile.test_archives import ATTACKS
 from tests.serve.serving import served
 
 pytestmark = [
-    pytest.mark.hostile,
+    pytest.mark.thorough,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="its devices and sockets are made"),
 ]
 

@@ -24,7 +24,7 @@ from tests.hostile.building import seal
 from tests.hostile.commands import HOME, ONLINE
 from tests.hostile.conftest import Whole
 
-pytestmark = pytest.mark.hostile
+pytestmark = pytest.mark.thorough
 
 PUBLIC = ("--public-open-flg", "1", "--visible-delete-flg", "f", "--period-flg-public")
 COMMANDS: tuple[tuple[str, ...], ...] = (

@@ -23,7 +23,7 @@ from tests.window.opened import until
 from tests.window.running import Answer, Running, answer_of, running
 
 pytestmark = [
-    pytest.mark.hostile,
+    pytest.mark.thorough,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it reads /proc"),
 ]
 

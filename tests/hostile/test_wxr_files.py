@@ -14,7 +14,7 @@ import pytest
 
 from tests.service.wxr_samples import AUTHORS, CATEGORIES, channel, comment, item, meta, picture, terms
 
-pytestmark = pytest.mark.hostile
+pytestmark = pytest.mark.thorough
 
 MEMORY_BYTES = 300 * 1024 * 1024
 RUNNER = """

@@ -26,7 +26,7 @@ from tests.export.memory import Memory, export
 from tests.html import records
 
 # Other tests run the same lines; measuring them here would more than double the time.
-pytestmark = [pytest.mark.hostile, pytest.mark.no_cover]
+pytestmark = [pytest.mark.thorough, pytest.mark.no_cover]
 
 LARGE = "<p>x</p>" * (BODY_MARKS // 2 + 1)
 SIZE = 1_000_000

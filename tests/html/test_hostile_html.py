@@ -15,7 +15,7 @@ from exporter.html.tree import Element, TooComplex, parse
 from tests.html.reading import read_markdown
 
 # Other tests run the same lines; measuring them here would more than double the time.
-pytestmark = [pytest.mark.hostile, pytest.mark.no_cover]
+pytestmark = [pytest.mark.thorough, pytest.mark.no_cover]
 
 LIMIT = 60.0
 """Seconds; far above the normal time, far below the time of a quadratic walk."""

@@ -289,7 +289,7 @@ DEEP = [
 ]  # fmt: skip
 
 
-@pytest.mark.hostile
+@pytest.mark.thorough
 @pytest.mark.parametrize("piece", DEEP)
 def test_10000_of_them_take_no_time(piece: str) -> None:
     html = piece * 10_000 + "終わり"

@@ -19,7 +19,7 @@ from tests.support.generated import generated_blog
 from tests.support.runs import Done, Runs, all_findings, backup_command, folded, held, lines_of_runs, serving
 
 # Other tests run the same lines; measuring them here would more than double the time.
-pytestmark = [pytest.mark.hostile, pytest.mark.no_cover]
+pytestmark = [pytest.mark.thorough, pytest.mark.no_cover]
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ from tests.support.runs import (
 )
 
 # Other tests run the same lines; measuring them here would more than double the time.
-pytestmark = [pytest.mark.hostile, pytest.mark.no_cover]
+pytestmark = [pytest.mark.thorough, pytest.mark.no_cover]
 
 WINDOW = 8
 NEEDED = {"lock", "latest.json", "latest.rows", "views.jsonl", "freshness.jsonl"}

@@ -15,7 +15,7 @@ from tests.support.runs import ROOT, all_findings, lines_of_runs, unmeasured
 from tests.torture.hostile_service import BLOG_ID, ENTRIES
 
 # Other tests run the same lines; measuring them here would more than double the time.
-pytestmark = [pytest.mark.hostile, pytest.mark.no_cover]
+pytestmark = [pytest.mark.thorough, pytest.mark.no_cover]
 
 KIB_A_MB = 1_000_000 / 1024
 LAUNCHER = """

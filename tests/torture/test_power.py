@@ -22,7 +22,7 @@ from tests.support.records import comment_record
 from tests.support.runs import Runs, State, Zygote, all_findings, backup_command, findings, folded, held, serving, tree
 
 # Other tests run the same lines; measuring them here would more than double the time.
-pytestmark = [pytest.mark.hostile, pytest.mark.no_cover]
+pytestmark = [pytest.mark.thorough, pytest.mark.no_cover]
 
 
 @pytest.fixture
