@@ -9,6 +9,7 @@ import http.server
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
+from uuid import uuid4
 
 import pytest
 
@@ -26,17 +29,54 @@ from tests.login.conftest import BROWSER
 from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 from tests.support.oauth_server import CLIENT_ID, CLIENT_SECRET, OAuthServer, guarded
-from tests.support.runs import serving, unmeasured
+from tests.support.runs import Runs, serving
 from tests.support.schedulers import CRONTAB, cron_daemon
-
-pytestmark = pytest.mark.no_cover
 
 SUGGESTED = re.compile(r"(?:^|: | )(blog-exporter [a-z].*)$", re.MULTILINE)
 PREFIX = re.compile(r"^blog-exporter: (?:error|warning): ", re.MULTILINE)
-NAMES = ("my blog", "日記 思い出", "-blog", 'it\'s "mine"', "$HOME;x", "--help")
+NAMES = (
+    'it\'s "mine"',
+    "$HOME;x",
+    *(pytest.param(name, marks=pytest.mark.thorough) for name in ("my blog", "日記 思い出", "-blog", "--help")),
+)
 HARDEST = '-it\'s 日記 "mine"'
 TOKEN = "tok3n-4711"
 EXAMPLE = "https://api.example.jp"
+PROGRAMS = Path(sys.executable).parent
+
+
+class Words:
+    """A real shell that shows the words of a command line, as this program gets them; use it in ``with``."""
+
+    def __enter__(self) -> Self:
+        self._shell = subprocess.Popen(["/bin/sh"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        # In place of the program, the alias prints each word and a zero byte.
+        self._type("alias blog-exporter='printf \"%s\\0\"'\n")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._shell:
+            assert self._shell.stdin is not None
+            self._shell.stdin.close()
+
+    def of(self, line: str) -> list[str]:
+        """Return the words after the program's name. A line that runs anything else as well fails."""
+        end = f"end-{uuid4()}"
+        self._type(f"eval {shlex.quote(line)}\nprintf '\\0%s\\n' {end}\n")
+        assert self._shell.stdout is not None
+        printed = b""
+        while not printed.endswith(f"\0{end}\n".encode()):
+            read = os.read(self._shell.stdout.fileno(), 65536)
+            assert read, f"the shell ended after {printed!r}"
+            printed += read
+        *words, rest, _ = printed.decode().split("\0")
+        assert (rest, line.startswith("blog-exporter")) == ("", True), printed
+        return words
+
+    def _type(self, text: str) -> None:
+        assert self._shell.stdin is not None
+        self._shell.stdin.write(text.encode())
+        self._shell.stdin.flush()
 
 
 @dataclass
@@ -45,26 +85,29 @@ class Shell:
 
     Attributes:
         folder: the folder in which commands are run.
+        words: splits a line.
+        runs: starts the program.
         environ: environment variables to add.
     """
 
     folder: Path
+    words: Words
+    runs: Runs
     environ: dict[str, str] = field(default_factory=dict)
 
     def type(self, line: str) -> Typed:
         """Run a line as a person would after copying it."""
-        programs = Path(sys.executable).parent
         known = {
-            **unmeasured(), "PATH": f"{self.folder / '.bin'}:{programs}:/usr/bin:/bin",
+            "PATH": f"{self.folder / '.bin'}:{PROGRAMS}:/usr/bin:/bin",
             "XDG_CONFIG_HOME": str(self.folder / ".config"), "XDG_DATA_HOME": str(self.folder / ".data"),
             "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring", "LC_ALL": "C.UTF-8",
         }  # fmt: skip
-        done = subprocess.run(
-            ["/bin/sh", "-c", line], cwd=self.folder, env={**known, **self.environ}, capture_output=True, text=True,
-            stdin=subprocess.DEVNULL, check=False, timeout=120,
+        done = self.runs.run(
+            *self.words.of(line), folder=self.folder, environ={**known, **self.environ},
+            name=str(PROGRAMS / "blog-exporter"),
         )  # fmt: skip
-        assert "Traceback" not in done.stderr, done.stderr
-        return Typed(line, done.returncode, done.stdout, done.stderr)
+        assert "Traceback" not in done.err, done.err
+        return Typed(line, done.code, done.out, done.err)
 
     def has_cron(self) -> None:
         """Install an empty crontab."""
@@ -100,10 +143,16 @@ class Typed:
         return self.suggested[0]
 
 
+@pytest.fixture(scope="module")
+def words() -> Iterator[Words]:
+    with Words() as started:
+        yield started
+
+
 @pytest.fixture
-def shell(tmp_path: Path) -> Shell:
+def shell(tmp_path: Path, words: Words, runs: Runs) -> Shell:
     (tmp_path / "at home").mkdir()
-    return Shell(tmp_path / "at home")
+    return Shell(tmp_path / "at home", words, runs)
 
 
 @pytest.fixture(scope="module")
@@ -389,7 +438,7 @@ def test_a_machine_without_a_scheduler_says_how_to_print_the_lines(
     shell: Shell, service: DemoService, name: str
 ) -> None:
     first_backup(shell, service.base_url, name, "--token-file token" if _token(shell) else "")
-    shell.environ["PATH"] = str(Path(sys.executable).parent)
+    shell.environ["PATH"] = str(PROGRAMS)
     refused = shell.type(f"blog-exporter schedule install {word(name)} --at 03:17 --token-file token")
     assert (refused.code, "Install cron" in refused.err) == (2, True)
     lines = follow(shell, refused).out

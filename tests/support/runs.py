@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
+import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -21,6 +22,7 @@ from exporter.demo.content import Blog, Record, fields, wire
 from exporter.model.kinds import Kind, key_of
 from tests.support.demo_service import DemoService
 from tests.support.schemas import check_json
+from tests.support.zygote import MOST_BYTES
 
 ROOT = Path(__file__).parent.parent.parent
 State = dict[Kind, dict[str, bytes]]
@@ -59,44 +61,41 @@ class Zygote:
     """A process that has imported the program and is forked for each run; use it in ``with``."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._orders, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # The kernel keeps a whole order, also one with all variables of a shell.
+        self._orders.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_BYTES)
 
     def __enter__(self) -> Self:
         # The coverage of a forked process is never saved.
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.zygote"],
-            cwd=ROOT, env=unmeasured(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        with self._theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.support.zygote", str(self._theirs.fileno())],
+                cwd=ROOT, env=unmeasured(), stdin=subprocess.DEVNULL, pass_fds=[self._theirs.fileno()],
+            )  # fmt: skip
         return self
 
     def __exit__(self, *_: object) -> None:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.stdout.close()
-        self._process.wait()
+        self._orders.close()
+        if self._process is not None:
+            self._process.wait()
 
-    def order(self, order: dict[str, Any]) -> None:
-        """Ask for a run."""
-        assert self._process is not None
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-
-    def answer(self) -> int:
-        """Wait for the next answer: the process id, then the result."""
-        assert self._process is not None
-        assert self._process.stdout is not None
-        return int(self._process.stdout.readline())
+    def order(self, order: dict[str, Any], streams: Sequence[int]) -> int:
+        """Ask for a run with these three streams. Return the pipe for its process id and its result, a line each."""
+        reading, writing = os.pipe()
+        try:
+            socket.send_fds(self._orders, [json.dumps(order).encode()], [*streams, writing])
+        finally:
+            os.close(writing)
+        return reading
 
 
 class Runs:
-    """Starts runs of ``blog-exporter`` one after another; use it in ``with``.
+    """Starts runs of ``blog-exporter``, which may overlap; use it in ``with``.
 
     Args:
         folder: for the output of the runs; made if it is missing.
-        zygote: the process to fork, without another run under way.
+        zygote: the process to fork.
         durable: let the runs call fsync, on which the results of a kill do not depend.
     """
 
@@ -104,16 +103,15 @@ class Runs:
         self._folder = folder
         self._zygote = zygote
         self._durable = durable
-        self._last: Run | None = None
+        self._started: list[Run] = []
 
     def __enter__(self) -> Self:
         self._folder.mkdir(exist_ok=True)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._last is not None and not self._last.ended:
-            self._last.signal(signal.SIGKILL)
-            self._last.wait()
+        for run in self._started:
+            run.end()
 
     def start(
         self,
@@ -121,10 +119,15 @@ class Runs:
         kill_at: int | None = None,
         file_size: int | None = None,
         environ: dict[str, str] | None = None,
+        without: Sequence[str] = (),
         trace: Path | None = None,
         folder: Path = ROOT,
         now: str | None = None,
         together: bool = False,
+        name: str | None = None,
+        stdin: int | None = None,
+        stdout: int | None = None,
+        stderr: int | None = None,
     ) -> Run:
         """Start a run.
 
@@ -133,13 +136,21 @@ class Runs:
             kill_at: the number of the call before which the run kills itself.
             file_size: a limit, in bytes.
             environ: variables in addition to those of this process.
+            without: names of variables that the run does not get.
             trace: the file for a list of opened and changed paths, see :class:`tests.support.trace.Trace`.
             folder: its working directory.
             now: a fixed time for its clock, in ISO 8601; by default the clock runs.
             together: write standard output to standard error as well, like a terminal.
+            name: the path of the program, if it starts as the installed one: it knows by which words it was started.
+            stdin: a descriptor to read; by default nothing.
+            stdout: a descriptor to write; by default a file, whose text :class:`Done` has.
+            stderr: the same.
         """
+        number = len(self._started)
+        files = {each: self._folder / f"{each}-{number}" for each in ("stdout", "stderr", "calls")}
+        words = [str(argument) for argument in arguments]
         order = {
-            "arguments": [str(argument) for argument in arguments],
+            "arguments": words,
             "kill_at": kill_at,
             "file_size": file_size,
             "environ": {
@@ -147,18 +158,28 @@ class Runs:
                 "XDG_DATA_HOME": str(self._folder / "no-data"),
                 **(environ or {}),
             },
+            "without": list(without),
             "durable": self._durable,
             "trace": None if trace is None else str(trace),
             "folder": str(folder),
             "now": now,
-            "stdout": str(self._folder / ("stderr" if together else "stdout")),
-            "stderr": str(self._folder / "stderr"),
-            "calls": str(self._folder / "calls"),
+            "name": name,
+            "calls": str(files["calls"]),
         }
-        for name in ("stdout", "stderr", "calls"):
-            (self._folder / name).write_bytes(b"")
-        self._last = Run(self._zygote, order)
-        return self._last
+        if together:
+            files["stdout"] = files["stderr"]
+        with ExitStack() as opened:
+            streams = [
+                opened.enter_context(path.open(mode)).fileno() if given is None else given
+                for given, path, mode in (
+                    (stdin, Path(os.devnull), "rb"),
+                    (stdout, files["stdout"], "ab"),
+                    (stderr, files["stderr"], "ab"),
+                )
+            ]
+            run = Run(self._zygote.order(order, streams), words, files)
+        self._started.append(run)
+        return run
 
     def run(self, *arguments: object, **how: Any) -> Done:
         """Start a run and wait for its end."""
@@ -166,14 +187,18 @@ class Runs:
 
 
 class Run:
-    """A run under way."""
+    """A run under way, or ended."""
 
-    def __init__(self, zygote: Zygote, order: dict[str, Any]) -> None:
-        self._order = order
-        self._zygote = zygote
-        zygote.order(order)
-        self.pid = zygote.answer()
-        self.ended = False
+    def __init__(self, results: int, arguments: Sequence[str], files: dict[str, Path]) -> None:
+        self._results = os.fdopen(results, "rb", buffering=0)
+        self._arguments = arguments
+        self._files = files
+        self.pid = int(self._results.readline())
+
+    @property
+    def ended(self) -> bool:
+        """Whether :meth:`wait` has returned."""
+        return self._results.closed
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal; a run that has ended already is fine."""
@@ -182,26 +207,36 @@ class Run:
         except ProcessLookupError:
             return
 
+    def stdout(self) -> str:
+        """Return its output so far."""
+        return self._read("stdout")
+
     def stderr(self) -> str:
         """Return its messages so far."""
-        return Path(self._order["stderr"]).read_text(encoding="utf-8")
+        return self._read("stderr")
+
+    def end(self) -> None:
+        """Kill it if it still runs."""
+        if not self.ended:
+            self.signal(signal.SIGKILL)
+            self._code()
 
     def wait(self, timeout: float = 120.0) -> Done:
         """Wait for the end; a run that takes too long is killed, and its output shown."""
-        timer = threading.Timer(timeout, self.signal, (signal.SIGKILL,))
-        timer.start()
-        code = self._zygote.answer()
-        timer.cancel()
-        self.ended = True
-        calls = Path(self._order["calls"])
-        said = Path(self._order["stdout"]).read_text(encoding="utf-8")
-        check_json(self._order["arguments"], said)
-        return Done(
-            code,
-            said,
-            Path(self._order["stderr"]).read_text(encoding="utf-8"),
-            int(calls.read_text() or 0),
-        )
+        if not select.select([self._results], [], [], timeout)[0]:
+            self.signal(signal.SIGKILL)
+        code = self._code()
+        said = self.stdout()
+        check_json(self._arguments, said)
+        return Done(code, said, self.stderr(), int(self._read("calls") or 0))
+
+    def _code(self) -> int:
+        with self._results:
+            return int(self._results.readline())
+
+    def _read(self, name: str) -> str:
+        file = self._files[name]
+        return file.read_text(encoding="utf-8") if file.exists() else ""
 
 
 @contextmanager

@@ -1,33 +1,42 @@
-"""Starts the real command many times in separate processes, without repeating the imports.
+"""A fork server: it starts the real command many times in separate processes, without repeating the imports.
 
-Run as ``python -m tests.support.zygote``. Each line of standard input asks for one run; see
-:class:`tests.support.runs.Runs`.
+Run as ``python -m tests.support.zygote SOCKET``, with the descriptor of a Unix socket. Each message on it asks for one
+run, and brings the run's standard input, output and error, and a pipe for the process id and the result; see
+:class:`tests.support.runs.Runs`. Runs may overlap.
 On request the forked process kills itself with SIGKILL right before its n-th call that changes the file system. So
 tests reach every instant of a commit without a hook in the program.
 """
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
 import pkgutil
 import resource
+import select
 import signal
+import socket
 import sys
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import exporter
-from exporter.cli.main import main
+from exporter.cli.main import main, run
 from exporter.clock import SystemClock
 from tests.support.disks import without_waiting
 from tests.support.trace import Trace
 
 CALLS = ("fsync", "rename", "replace", "link", "unlink", "mkdir", "rmdir", "truncate", "ftruncate")
 """The functions of :mod:`os` whose calls are counted, together with ``open`` for writing."""
+
+MOST_BYTES = 1 << 20
+"""The size of the longest order, a message of JSON."""
 
 
 class Countdown:
@@ -61,14 +70,17 @@ class Countdown:
         return counted
 
 
-def child(order: dict[str, Any]) -> None:
+def child(order: dict[str, Any], streams: Sequence[int]) -> None:
     """Run the command in the forked process."""
-    for number, name in ((1, "stdout"), (2, "stderr")):
-        handle = os.open(order[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+    for number, handle in enumerate(streams):
         os.dup2(handle, number)
         os.close(handle)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - they stay open until the process ends
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
     os.environ.update(order["environ"])
+    for name in order["without"]:
+        os.environ.pop(name, None)
     os.chdir(order["folder"])
     if order["now"] is not None:
         moment = datetime.fromisoformat(order["now"])
@@ -81,36 +93,77 @@ def child(order: dict[str, Any]) -> None:
     countdown = Countdown(order["kill_at"])
     code = 70
     try:
-        code = main(order["arguments"])
+        code = _result(order)
         sys.stdout.flush()
         sys.stderr.flush()
         calls = countdown.calls
         if trace is not None:
             trace.save(order["trace"])
         Path(order["calls"]).write_text(str(calls), encoding="ascii")
+    except BaseException:  # noqa: BLE001 - the test sees it in the run's messages
+        traceback.print_exc()
     finally:
         os._exit(code)
 
 
-def tell(number: int) -> None:
-    """Send a line to the parent process."""
-    sys.stdout.write(f"{number}\n")
-    sys.stdout.flush()
+def _result(order: dict[str, Any]) -> int:
+    """Return the exit code. A run with a name starts as the installed program does."""
+    if order["name"] is None:
+        return main(order["arguments"])
+    sys.argv = [order["name"], *order["arguments"]]
+    try:
+        run()
+    except SystemExit as end:
+        return int(end.code or 0)
 
 
-def serve() -> None:
-    """Fork for each order, and send the process id, then the result: the exit code, or minus the signal."""
-    for line in sys.stdin:
+def serve(orders: socket.socket) -> None:
+    """Fork for each order, and write the process id, then the result: the exit code, or minus the signal."""
+    results: dict[int, int] = {}
+    ended, end = os.pipe()
+    os.set_blocking(end, False)
+    signal.set_wakeup_fd(end)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    while True:
+        ready, _, _ = select.select([orders.fileno(), ended], [], [])
+        if ended in ready:
+            os.read(ended, 4096)
+            _report(results)
+        if orders.fileno() not in ready:
+            continue
+        message, handles, _, _ = socket.recv_fds(orders, MOST_BYTES, 4)
+        if not message:
+            return
         pid = os.fork()
         if pid == 0:
-            child(json.loads(line))
-        tell(pid)
-        _, status = os.waitpid(pid, 0)
-        tell(os.waitstatus_to_exitcode(status))
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            # A run that outlives its test must not keep the socket or the result of another one open.
+            for handle in (orders.fileno(), ended, end, handles[3], *results.values()):
+                os.close(handle)
+            child(json.loads(message), handles[:3])
+        for handle in handles[:3]:
+            os.close(handle)
+        os.write(handles[3], f"{pid}\n".encode())
+        results[pid] = handles[3]
+        _report(results)
+
+
+def _report(results: dict[int, int]) -> None:
+    """Write the results of ended runs."""
+    for pid, pipe in list(results.items()):
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            with suppress(BrokenPipeError):
+                os.write(pipe, f"{os.waitstatus_to_exitcode(status)}\n".encode())
+            os.close(pipe)
+            del results[pid]
 
 
 if __name__ == "__main__":
     for module in pkgutil.walk_packages(exporter.__path__, "exporter."):
         if module.name != "exporter.__main__":
             importlib.import_module(module.name)
-    serve()
+    gc.freeze()
+    with socket.socket(fileno=int(sys.argv[1])) as given:
+        serve(given)
