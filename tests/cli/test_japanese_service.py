@@ -322,7 +322,7 @@ def test_histories_differ(reader: Reader, copy: Path, service: DemoService, tmp_
 def test_serving(runs: Runs, reader: Reader, copy: Path) -> None:
     run = runs.start("--lang", "ja", "serve", copy)
     limit = time.monotonic() + 30
-    while "http://" not in run.stderr() + Path(run._order["stdout"]).read_text("utf-8") and time.monotonic() < limit:
+    while "http://" not in run.stderr() + run.stdout() and time.monotonic() < limit:
         time.sleep(0.02)
     run.signal(signal.SIGINT)
     reader.read(run.wait(), "serve")

@@ -1,7 +1,8 @@
 """A pytest plugin that shows what tests cost: ``python -m pytest -n auto -p tests.support.costs``.
 
 Its table has a row for each folder of tests: cases, functions, processes that the tests started, and seconds of CPU
-time, with those of ended child processes. A fork server is one start, however many runs it forks.
+time, with those of ended child processes. A fork server is one start, however many runs it forks; their CPU time
+belongs to the last test.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, cast
 
 import pytest
 
@@ -69,7 +70,7 @@ _BEFORE: Final = pytest.StashKey[tuple[float, int]]()
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Add a report to the table."""
-    seconds, starts = dict(report.user_properties)["cost"]
+    seconds, starts = cast("tuple[float, int]", dict(report.user_properties)["cost"])
     file, *_ = report.nodeid.split("::")
     function, *_ = report.nodeid.split("[")
     for cost in (_folders[file.rpartition("/")[0]], _functions[function]):
