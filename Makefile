@@ -12,8 +12,11 @@ SBOM_OF ?= dist/installed/bin/python
 AUDITORS := tests/site/browser/node_modules
 OTHER_LANES := hostile importers packaging site/browser window/browser
 
+# A person sees what is being installed; a log needs only errors.
+PIP := pip install --disable-pip-version-check $(if $(CI),-qq)
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test thorough browsers importers packages app sbom lint format generated messages cli-docs schemas targets docs sample first-hour screens picture screenshots peers bench bench-check torture clean
+.PHONY: help demo test quick thorough browsers importers packages app sbom lint format generated messages cli-docs schemas targets docs sample first-hour screens picture screenshots peers bench bench-check torture clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -23,11 +26,12 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { $(PYTHON) -m pip install --user --quiet virtualenv && $(PYTHON) -m virtualenv --quiet $(VENV); }
 
 $(DEMO): pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable .
+	$(BIN)/python -m $(PIP) --editable .
 	@touch $@
 
 $(SETUP): pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[all,dev]'
+	@echo "Installing the program and the tools of its tests into $(VENV)/, which takes two minutes."
+	$(BIN)/python -m $(PIP) --editable '.[all,dev]'
 	@touch $(DEMO) $@
 
 demo: $(DEMO) ## back up a made-up blog twice, verify the archive, and list the results
@@ -35,11 +39,18 @@ demo: $(DEMO) ## back up a made-up blog twice, verify the archive, and list the 
 
 # Processes import the program. Without compiled files each one would compile it first.
 test: export PYTHONDONTWRITEBYTECODE =
-test: $(SETUP) ## run the quick tests, with nothing but Python
-	$(BIN)/python -m pytest -n auto --dist worksteal $(addprefix --ignore=tests/,$(OTHER_LANES))
+test: $(SETUP) ## run the tests that need nothing but Python; COVERAGE=yes fails below 95 % branch coverage
+	@echo "Collecting the tests, which takes some seconds."
+	$(if $(COVERAGE),$(BIN)/python -m coverage erase)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(if $(COVERAGE),--cov --cov-report=) $(addprefix --ignore=tests/,$(OTHER_LANES))
 
+quick: export PYTHONDONTWRITEBYTECODE =
+quick: $(SETUP) ## run the tests of the rooms that changed since the last commit on main
+	$(BIN)/python -m pytest -n auto --dist worksteal $$($(BIN)/python -m tests.support.changed)
+
+thorough: export PYTHONDONTWRITEBYTECODE =
 thorough: $(SETUP) ## run the long tests: attacks, kills, power cuts, damage, memory, all parameters
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal -m "thorough and not slow" tests
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "thorough and not slow" tests
 
 browsers: $(SETUP) $(AUDITORS)/.installed ## run the tests with real browsers, which .ci/install installs
 	$(BIN)/python -m pytest -n 2 -m "browser and not slow" tests/site tests/login tests/docs tests/window
@@ -61,7 +72,7 @@ packages: $(SETUP) $(PACKAGING)/.installed app ## build wheel, sdist and the fol
 
 $(PACKAGING)/.installed: tests/packaging/requirements.txt
 	$(PYTHON) -m venv $(PACKAGING) || $(PYTHON) -m virtualenv --quiet $(PACKAGING)
-	$(PACKAGING)/bin/python -m pip install -qq --disable-pip-version-check -r $<
+	$(PACKAGING)/bin/python -m $(PIP) -r $<
 	@touch $@
 
 app: $(APP)/.installed ## build dist/blog-exporter/, the program to double-click with its own Python
@@ -69,12 +80,12 @@ app: $(APP)/.installed ## build dist/blog-exporter/, the program to double-click
 
 $(APP)/.installed: app/requirements.txt pyproject.toml
 	$(PYTHON) -m venv $(APP) || $(PYTHON) -m virtualenv --quiet $(APP)
-	$(APP)/bin/python -m pip install -qq --disable-pip-version-check -r $< -e '.[age,capture,pages,site]'
+	$(APP)/bin/python -m $(PIP) -r $< -e '.[age,capture,pages,site]'
 	@touch $@
 
 sbom: $(SETUP) ## write dist/sbom.json, the bill of materials of an installation (CycloneDX)
 	mkdir -p dist
-	test -x "$(SBOM_OF)" || { $(PYTHON) -m venv dist/installed && "$(SBOM_OF)" -m pip install -qq --disable-pip-version-check .; }
+	test -x "$(SBOM_OF)" || { $(PYTHON) -m venv dist/installed && "$(SBOM_OF)" -m $(PIP) .; }
 	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --of JSON -o "$(SBOM)" "$(SBOM_OF)"
 
 lint: $(SETUP) ## check format, style, types and unused code
@@ -126,7 +137,7 @@ peers: $(PEERS)/.installed ## install other tools from PyPI and npm for make ben
 
 $(PEERS)/.installed: $(addprefix benchmarks/peers/,requirements.txt package.json)
 	$(PYTHON) -m venv $(PEERS) || $(PYTHON) -m virtualenv --quiet $(PEERS)
-	$(PEERS)/bin/python -m pip install -qq --disable-pip-version-check -r benchmarks/peers/requirements.txt
+	$(PEERS)/bin/python -m $(PIP) -r benchmarks/peers/requirements.txt
 	npm install --prefix benchmarks/peers --no-package-lock --no-audit --no-fund --loglevel=error
 	@touch $@
 
