@@ -1,5 +1,6 @@
 """Fixtures for all tests. Property tests have no deadline, since a slow machine is not a defect."""
 
+import gc
 import os
 import signal
 import sys
@@ -33,6 +34,17 @@ settings.load_profile("untimed")
 def _children_are_measured_as_their_test_is(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.node.get_closest_marker("no_cover"):
         monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
+
+
+def pytest_configure() -> None:
+    """Collect no garbage while tests are collected: all of these objects live until the end."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage in tests, without looking at the tests themselves again and again."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_xdist_auto_num_workers() -> int:
