@@ -61,7 +61,7 @@ $(AUDITORS)/.installed: $(addprefix tests/site/browser/,package.json package-loc
 	@touch $@
 
 importers: $(SETUP) $(IMPORTERS)/.installed ## run the tests with real importers, which .ci/install installs
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "importers and not slow" tests/importers tests/benchmarks tests/cli/test_cron.py tests/schedule tests/copies
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "importers and not slow" tests
 
 $(IMPORTERS)/.installed: $(addprefix tests/importers/,install.sh requirements.txt package.json)
 	PYTHON=$(PYTHON) tests/importers/install.sh $(abspath $(IMPORTERS))

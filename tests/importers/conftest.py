@@ -23,6 +23,8 @@ PLACE = Path(os.environ.get("IMPORTERS", ROOT / ".venv-importers"))
 NODE_MODULES = PLACE / "npm" / "node_modules"
 SYSTEM = "/usr/local/sbin:/usr/sbin:/sbin"
 LEDGER = pytest.StashKey[Ledger]()
+LONGEST = ("test_move", "test_wordpress", "test_compare", "test_books")
+ONE_SERVER = ("test_ghost.py", "test_shown.py", "test_wacz.py", "test_wordpress_shows.py", "test_wxr_source.py")
 
 
 class Tool:
@@ -88,11 +90,18 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash.setdefault(LEDGER, Ledger())
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark these tests, because they need tools that users do not need."""
+    """Mark these tests, because they need tools that users do not need. Begin with the longest.
+
+    The tests of a module that starts one server for all of them are a group, which one worker gets.
+    """
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker("importers")
+            if item.path.name in ONE_SERVER:
+                item.add_marker(pytest.mark.xdist_group(item.path.name))
+    items.sort(key=lambda item: not item.path.name.startswith(LONGEST))
 
 
 @pytest.fixture

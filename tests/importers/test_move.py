@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["installed", "page"]
 
-KILLS = 50
 MOST_LINES = 4
 """Maximum of new lines in the map before a kill, so that fifty runs do not move the whole blog."""
 OLD_HOSTS = re.compile(r"https?://(?:pictures\.example\.jp|shiodamari\.blog\.example\.jp)/[^\s\"'<>]*")
@@ -141,9 +140,10 @@ def test_the_demo_arrives_and_shows_the_same_texts(tool: Tool, site: Site, tmp_p
         assert seen(page, "".join(more), lines=True) == seen(page, as_html(record.more), lines=True), entry_id
 
 
-def test_after_fifty_kills_nothing_is_duplicated_or_lost(site: Site, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [15, pytest.param(50, marks=pytest.mark.slow)])
+def test_after_many_kills_nothing_is_duplicated_or_lost(site: Site, tmp_path: Path, kills: int) -> None:
     mover, chance = Mover(site, tmp_path), random.Random(os.environ.get("SEED", "house"))
-    for _ in range(KILLS):
+    for _ in range(kills):
         mover.live_and_die(chance)
     things = mover.run()["sides"][0]["things"]
     assert things["posts"]["made"] > 0, "the kills left nothing for the last run"
