@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import random
 from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
 
 from exporter.demo.content import Blog, Key, Record, RecordList
 from tests.support.pictures import png
@@ -77,8 +79,11 @@ def generated_blog(
     100,000 entries take about a second. Bodies repeat, so they say little about compression.
     """
     chance = random.Random(seed)
+    bodies: tuple[str, ...] = ()
+    if entries:
+        bodies, state = _bodies(seed)
+        chance.setstate(state)
     user_id = hashlib.md5(f"{blog_id} {seed}".encode(), usedforsecurity=False).hexdigest()
-    bodies = [_body(chance) for _ in range(_BODIES)] if entries else []
     written: dict[Key, Record] = {}
     pause = timedelta(seconds=min(_LONGEST_PAUSE, _YEARS / max(1, entries)).total_seconds() // 1)
     for number in range(1, entries + 1):
@@ -101,6 +106,13 @@ def generated_blog(
     for number in range(1, files + 1):
         _add_file(blog, number, user_id)
     return blog
+
+
+@cache
+def _bodies(seed: int) -> tuple[tuple[str, ...], Any]:
+    """Return the bodies of a seed and the state of its generator after them, as they take longer than a small blog."""
+    chance = random.Random(seed)
+    return tuple(_body(chance) for _ in range(_BODIES)), chance.getstate()
 
 
 def _body(chance: random.Random) -> str:
