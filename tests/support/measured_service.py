@@ -13,21 +13,30 @@ import subprocess
 import sys
 import time
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 from urllib.request import urlopen
 
 
-class _Notes:
-    def __init__(self) -> None:
+class Notes:
+    """The requests so far; ``stall`` blocks the service."""
+
+    def __init__(self, stall: Callable[[float], None] = time.sleep) -> None:
         self.requests: list[list[float]] = []
         self.refused_until = 0.0
+        self.stall = stall
+
+    def measured(self) -> Measured:
+        """Return the times of the requests so far."""
+        return _measured(self.requests)
 
 
-class _Connection(asyncio.Protocol):
-    def __init__(self, notes: _Notes) -> None:
+class Connection(asyncio.Protocol):
+    """A client's connection; its times are those of its loop."""
+
+    def __init__(self, notes: Notes) -> None:
         self._notes = notes
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -36,7 +45,7 @@ class _Connection(asyncio.Protocol):
         self._read = b""
 
     def data_received(self, data: bytes) -> None:
-        now = time.monotonic()
+        now = asyncio.get_running_loop().time()
         self._read += data
         if not self._read.endswith(b"\r\n\r\n"):
             return
@@ -52,7 +61,7 @@ class _Connection(asyncio.Protocol):
             return
         noted = [now, float("inf")]
         self._notes.requests.append(noted)
-        time.sleep(wish.get("stall", 0.0))
+        self._notes.stall(wish.get("stall", 0.0))
         head = b""
         if now < self._notes.refused_until:
             answer = _answer(b"{}", "429 Too Many Requests", f"Retry-After: {wish.get('pause', 0):.0f}\r\n")
@@ -64,7 +73,7 @@ class _Connection(asyncio.Protocol):
         asyncio.get_running_loop().call_later(wish.get("seconds", 0.0), self._done, noted, answer)
 
     def _done(self, noted: list[float], answer: bytes) -> None:
-        noted[1] = time.monotonic()
+        noted[1] = asyncio.get_running_loop().time()
         if not self._transport.is_closing():
             self._transport.write(answer)
 
@@ -104,6 +113,10 @@ class Measured:
         return bisect_left(self.arrivals, end) - bisect_left(self.arrivals, begin)
 
 
+def _measured(noted: list[list[float]]) -> Measured:
+    return Measured(sorted(each[0] for each in noted), sorted(each[1] for each in noted))
+
+
 @dataclass(frozen=True)
 class MeasuredService:
     """A running service, by its address."""
@@ -113,7 +126,7 @@ class MeasuredService:
     def measured(self) -> Measured:
         with urlopen(f"{self.url}/measured") as answer:
             noted = json.load(answer)
-        return Measured(sorted(each[0] for each in noted), sorted(each[1] for each in noted))
+        return _measured(noted)
 
     def refuse(self, seconds: float) -> None:
         urlopen(f"{self.url}/refuse?seconds={seconds}").close()
@@ -131,8 +144,8 @@ def measured_service() -> Iterator[MeasuredService]:
 
 
 async def _serve() -> None:
-    notes = _Notes()
-    server = await asyncio.get_running_loop().create_server(lambda: _Connection(notes), "127.0.0.1", 0)
+    notes = Notes()
+    server = await asyncio.get_running_loop().create_server(lambda: Connection(notes), "127.0.0.1", 0)
     sys.stdout.write(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     await server.serve_forever()
