@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import pytest
+from _pytest.mark import ParameterSet
 
 from benchmarks import throttle
 from benchmarks.throttle import scenarios
@@ -32,8 +35,22 @@ AT_RANDOM = {
 """One and a half times the seconds that halving takes: the upper limit for a cleverer rule."""
 
 
-@pytest.mark.parametrize("ceiling", [8, 32])
-@pytest.mark.parametrize("name", COUNTED)
+THOROUGH = pytest.mark.thorough
+
+
+def rows(names: Iterable[str], ceilings: Sequence[int], usual: set[tuple[str, int]]) -> list[ParameterSet]:
+    """Return each name with each ceiling; all but the usual ones are thorough."""
+    return [
+        pytest.param(name, ceiling, marks=[] if (name, ceiling) in usual else THOROUGH)
+        for name in names
+        for ceiling in ceilings
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "ceiling"),
+    rows(COUNTED, (8, 32), {("6 at once", 32), ("latency (n/6)^1, 0.05 s", 8), ("latency (n/6)^2 above 6, 2 s", 8)}),
+)
 def test_a_hidden_limit_is_found_with_few_refusals(name: str, ceiling: int) -> None:
     outcome = SCENARIOS[name].run(ceiling)
     assert outcome.seconds <= throttle.MOST_TIMES_BEST * COUNTED[name]
@@ -45,9 +62,9 @@ def test_a_hidden_limit_is_found_with_few_refusals(name: str, ceiling: int) -> N
     ("name", "seconds"),
     [
         ("6, then 3, then 6", 41.2),
-        ("6, then all", 25.0),
-        ("slower, then as before", 60.0),
-        ("503 for 2 s of 5", 70.0),
+        pytest.param("6, then all", 25.0, marks=THOROUGH),
+        pytest.param("slower, then as before", 60.0, marks=THOROUGH),
+        pytest.param("503 for 2 s of 5", 70.0, marks=THOROUGH),
         ("1200 in 60 s, Retry-After", throttle.REQUESTS / 20),
     ],
 )
@@ -57,14 +74,14 @@ def test_a_service_whose_limits_change_is_followed(name: str, seconds: float) ->
     assert not outcome.lost
 
 
-@pytest.mark.parametrize("ceiling", [8, 32])
+@pytest.mark.parametrize("ceiling", [8, pytest.param(32, marks=THOROUGH)])
 def test_a_service_whose_latency_always_rises_with_the_load_is_asked_little_at_a_time(ceiling: int) -> None:
     best = throttle.REQUESTS * 0.05 / 36
     assert SCENARIOS["latency (n/6)^2, 0.05 s"].run(ceiling).seconds <= 1.4 * best
 
 
-@pytest.mark.parametrize(("ceiling", "seconds"), [(8, 30.7), (32, 8.3)])
-@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+@pytest.mark.parametrize(("ceiling", "seconds"), [(8, 30.7), pytest.param(32, 8.3, marks=THOROUGH)])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=THOROUGH) for seed in (2, 3, 4))])
 def test_a_few_very_late_answers_do_not_lower_the_limit(ceiling: int, seconds: float, seed: int) -> None:
     assert SCENARIOS["no limit, heavy_tailed"].run(ceiling, seed=seed).seconds <= 1.15 * seconds
 
@@ -73,7 +90,10 @@ def test_slower_requests_between_quick_ones_do_not_lower_the_limit() -> None:
     assert SCENARIOS["slow lists, entries, lists"].run(8).seconds <= 1.05 * 63.5
 
 
-@pytest.mark.parametrize("name", AT_RANDOM)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name == "503 to 5%, latency 0.05 s" else THOROUGH) for name in AT_RANDOM],
+)
 def test_refusals_that_do_not_depend_on_the_load_cost_little_time(name: str) -> None:
     assert SCENARIOS[name].run(8).seconds <= AT_RANDOM[name]
 
@@ -82,11 +102,11 @@ def test_refusals_that_do_not_depend_on_the_load_cost_little_time(name: str) -> 
     ("name", "ceiling", "best"),
     [
         ("no limit, latency 0.05 s", 8, 18.75),
-        ("no limit, latency 0.05 s", 32, 4.7),
-        ("no limit, jittered", 8, 18.8),
-        ("no limit, jittered", 32, 4.75),
-        ("no limit, latency 2 s", 32, 188.0),
-        ("no limit, some slow", 8, 39.05),
+        pytest.param("no limit, latency 0.05 s", 32, 4.7, marks=THOROUGH),
+        pytest.param("no limit, jittered", 8, 18.8, marks=THOROUGH),
+        pytest.param("no limit, jittered", 32, 4.75, marks=THOROUGH),
+        pytest.param("no limit, latency 2 s", 32, 188.0, marks=THOROUGH),
+        pytest.param("no limit, some slow", 8, 39.05, marks=THOROUGH),
         ("no limit, some slow", 32, 10.25),
     ],
 )

@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.http.retry import seconds_to_wait
@@ -46,7 +46,12 @@ def test_a_date_counts_from_the_services_own_clock() -> None:
     assert seconds_to_wait(asked, NOW, "garbage") == 3 * 3600 + 10.0
 
 
-@given(st.text(max_size=30), st.text(max_size=30) | st.none())
-def test_no_text_makes_it_fail_or_wait_a_negative_time(value: str, sent_at: str | None) -> None:
-    seconds = seconds_to_wait(value, NOW, sent_at)
-    assert seconds is None or seconds >= 0
+@pytest.mark.parametrize("examples", [20, pytest.param(300, marks=pytest.mark.thorough)])
+def test_no_text_makes_it_fail_or_wait_a_negative_time(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(st.text(max_size=30), st.text(max_size=30) | st.none())
+    def check(value: str, sent_at: str | None) -> None:
+        seconds = seconds_to_wait(value, NOW, sent_at)
+        assert seconds is None or seconds >= 0
+
+    check()
