@@ -33,20 +33,22 @@ def deadly(folder: Path, number: int) -> int:
 
 
 def slow(folder: Path, number: int) -> int:
-    """Run for a minute, and clean up when asked to end."""
+    """Run for ten minutes, and clean up when asked to end."""
     (folder / f"begun-{number}").touch()
     try:
-        time.sleep(60)
+        time.sleep(600)
+        (folder / f"ended-{number}").touch()
     finally:
         (folder / f"tidied-{number}").touch()
     return number
 
 
 def deaf(folder: Path, number: int) -> int:
-    """Run for a minute, and ignore SIGTERM."""
+    """Run for ten minutes, and ignore SIGTERM."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     (folder / f"begun-{number}-{os.getpid()}").touch()
-    time.sleep(60)
+    time.sleep(600)
+    (folder / f"ended-{number}").touch()
     return number
 
 

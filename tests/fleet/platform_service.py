@@ -1,26 +1,21 @@
-"""A service with any number of identical blogs that records the requests it receives.
-
-``python -m tests.fleet.platform_service ENTRIES LATENCY`` prints its base URL. For each line on its standard input, it
-prints a JSON line about the requests since the line before. It serves until its standard input ends.
-"""
+"""A service with any number of identical blogs that records the requests it receives, in a thread of the test."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import re
-import socket
-import subprocess
-import sys
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from benchmarks.content import BLOG_ID, BlogSize, Content
 from benchmarks.service import _response
-from tests.support.runs import ROOT
+
+T = TypeVar("T")
 
 
 def blog_ids(count: int) -> list[str]:
@@ -42,7 +37,7 @@ class _Record:
     """The received requests: the most at the same time, their start times, and their number for each address."""
 
     def __init__(self) -> None:
-        self.under_way = 0
+        self.under_way = self.connections = 0
         self.clear()
 
     def clear(self) -> None:
@@ -79,6 +74,10 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._record.connections += 1
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self._record.connections -= 1
 
     def data_received(self, data: bytes) -> None:
         self._received += data
@@ -100,25 +99,6 @@ class _Connection(asyncio.Protocol):
         self._transport.write(answer)
 
 
-def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-
-
-async def _serve(entries: int, latency: float) -> None:
-    listening = socket.create_server(("127.0.0.1", 0))
-    content = Content(BlogSize(entries, entries * 2, max(1, entries // 10)))
-    record = _Record()
-    server = await asyncio.get_running_loop().create_server(
-        lambda: _Connection(content, latency, record), sock=listening
-    )
-    async with server:
-        _say(f"http://127.0.0.1:{listening.getsockname()[1]}")
-        while await asyncio.to_thread(sys.stdin.readline):
-            _say(json.dumps(record.document()))
-            record.clear()
-
-
 class Platform:
     """Starts the service; use it in ``with``.
 
@@ -127,32 +107,46 @@ class Platform:
     """
 
     def __init__(self, entries: int, latency: float) -> None:
-        self._options = [str(entries), str(latency)]
+        self._content = Content(BlogSize(entries, entries * 2, max(1, entries // 10)))
+        self._latency = latency
+        self._requests = _Record()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
+        self._started: Future[str] = Future()
 
     def __enter__(self) -> Self:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.fleet.platform_service", *self._options],
-            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        self.base_url = self._line().strip()
+        self._thread.start()
+        self.base_url = self._started.result()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.communicate()
+        self._loop.call_soon_threadsafe(self._ended.set)
+        self._thread.join()
 
     def record(self) -> dict[str, Any]:
         """Return the summary of the requests since the last call."""
-        assert self._process.stdin is not None
-        self._process.stdin.write("\n")
-        self._process.stdin.flush()
-        document: dict[str, Any] = json.loads(self._line())
-        return document
 
-    def _line(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline()
+        def taken() -> dict[str, Any]:
+            document = self._requests.document()
+            self._requests.clear()
+            return document
 
+        return self._in_thread(taken)
 
-if __name__ == "__main__":
-    asyncio.run(_serve(int(sys.argv[1]), float(sys.argv[2])))
+    def connections(self) -> int:
+        """Return the number of open connections; when one is lost, all its requests have arrived."""
+        return self._in_thread(lambda: self._requests.connections)
+
+    def _in_thread(self, look: Callable[[], T]) -> T:
+        async def looked() -> T:
+            return look()
+
+        return asyncio.run_coroutine_threadsafe(looked(), self._loop).result()
+
+    async def _serve(self) -> None:
+        self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
+        server = await self._loop.create_server(
+            lambda: _Connection(self._content, self._latency, self._requests), "127.0.0.1", 0
+        )
+        async with server:
+            self._started.set_result(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+            await self._ended.wait()

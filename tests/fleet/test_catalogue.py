@@ -49,7 +49,7 @@ def blogs_of(result: ShardCounts) -> tuple[int, int, int, int]:
     return result.blogs, result.read, result.kept, result.dropped
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.thorough)])
 def test_every_row_of_every_table(fleet: Path, workers: int) -> None:
     result = update(fleet, fleet / NAME, workers)
     assert (blogs_of(result), result.trouble, result.entries) == ((3, 3, 0, 0), [], 5)

@@ -52,7 +52,7 @@ def shown(result: FleetSearchResult) -> list[tuple[str, str, str]]:
     return [(each.blog_id, each.hit.kind, each.hit.record_id) for each in result.hits]
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.thorough)])
 def test_words_in_all_blogs(fleet: Path, workers: int) -> None:
     assert made_at(fleet) is None
     assert counts(update(fleet, workers)) == (3, 3, 0)

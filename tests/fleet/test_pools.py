@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing import spawn
@@ -40,7 +40,7 @@ def cluster(workers: int, threads: int) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with cluster(2, 1) as found:
+    with cluster(1, 2) as found:
         yield found
 
 
@@ -82,16 +82,24 @@ def usage_error(_argument: int) -> int:
 
 
 @pytest.mark.no_cover
-def test_a_process_that_dies_loses_one_argument_which_is_tried_once_more(tmp_path: Path) -> None:
-    found = list(results_as_completed(LocalPool(2), partial(deadly, tmp_path), range(1, 31), lost=buried))
-    assert sorted(found) == sorted([*(number for number in range(1, 31) if number % 7), 14, -7, -21, -28])
+@pytest.mark.parametrize("count", [15, pytest.param(30, marks=pytest.mark.thorough)])
+def test_a_process_that_dies_loses_one_argument_which_is_tried_once_more(tmp_path: Path, count: int) -> None:
+    numbers = range(1, count + 1)
+    found = list(results_as_completed(LocalPool(2), partial(deadly, tmp_path), numbers, lost=buried))
+    lost = [-number for number in numbers if number % 7 == 0 and number != 14]
+    assert sorted(found) == sorted([*(number for number in numbers if number % 7), 14, *lost])
 
 
 @pytest.mark.no_cover
-def test_a_dead_worker_of_our_own_cluster_loses_one_argument(tmp_path: Path) -> None:
-    pool = DaskPool(tmp_path, workers=2)
-    found = list(results_as_completed(pool, partial(deadly, tmp_path), range(1, 16), lost=buried))
-    assert sorted(found) == sorted([*(number for number in range(1, 16) if number % 7), 14, -7])
+@pytest.mark.parametrize(
+    ("workers", "numbers"), [(1, (7, 1)), pytest.param(2, range(1, 16), marks=pytest.mark.thorough)]
+)
+def test_a_dead_worker_of_our_own_cluster_loses_one_argument(
+    tmp_path: Path, workers: int, numbers: Sequence[int]
+) -> None:
+    pool = DaskPool(tmp_path, workers=workers)
+    found = list(results_as_completed(pool, partial(deadly, tmp_path), numbers, lost=buried))
+    assert sorted(found) == sorted(-number if number == 7 else number for number in numbers)
 
 
 @pytest.mark.no_cover
@@ -101,7 +109,7 @@ def test_without_a_way_to_report_it_a_death_ends_the_work(tmp_path: Path) -> Non
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("kind", ["local", "dask"])
+@pytest.mark.parametrize("kind", ["local", pytest.param("dask", marks=pytest.mark.thorough)])
 def test_an_archive_that_kills_its_process_twice_is_named_and_all_others_are_done(tmp_path: Path, kind: str) -> None:
     for number in range(4):
         build_blog(tmp_path, blog_name(number), [entry(1)])
@@ -114,17 +122,19 @@ def test_an_archive_that_kills_its_process_twice_is_named_and_all_others_are_don
 
 
 @pytest.mark.no_cover
+@pytest.mark.parametrize("most_seconds", [float("inf"), pytest.param(5.0, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize(("work", "left"), [(slow, "tidied"), (deaf, "begun")])
 def test_leaving_the_pool_ends_running_calls_within_seconds(
-    tmp_path: Path, work: Callable[[Path, int], int], left: str
+    tmp_path: Path, work: Callable[[Path, int], int], left: str, most_seconds: float
 ) -> None:
     found = results_as_completed(LocalPool(2), partial(work, tmp_path), iter(range(8)), lost=buried)
     monitor = _Monitor(tmp_path)
     with pytest.raises(KeyboardInterrupt), monitor:
         next(found)
     found.close()
-    assert time.monotonic() - monitor.at < 5
+    assert time.monotonic() - monitor.at < most_seconds
     assert len(list(tmp_path.glob(f"{left}*"))) == 2
+    assert list(tmp_path.glob("ended*")) == []
     for each in tmp_path.glob("begun-*-*"):
         with pytest.raises(ProcessLookupError):
             os.kill(int(each.name.split("-")[-1]), 0)
@@ -192,6 +202,7 @@ def test_a_scheduler_that_does_not_exist_is_named(tmp_path: Path, monkeypatch: p
         list(results_as_completed(DaskPool(tmp_path, scheduler="tcp://127.0.0.1:9"), doubled, [1]))
 
 
+@pytest.mark.thorough
 def test_a_scheduler_that_dies_ends_the_work(tmp_path: Path) -> None:
     with cluster(1, 1) as address, DaskPool(tmp_path, scheduler=address) as pool:
         pool.submit(1, partial(slow, tmp_path), 1)
