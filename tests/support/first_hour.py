@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import html
-import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,6 +21,7 @@ from rich.text import Text
 
 from tests.support.generated import generated_blog
 from tests.support.oauth_server import CLIENT_ID, CLIENT_SECRET, OAuthServer, guarded
+from tests.support.runs import Runs, Zygote
 from tests.support.schedulers import CRONTAB, cron_daemon
 from tests.support.terminal import Terminal
 
@@ -82,19 +81,18 @@ class Hour:
         return said.rstrip()
 
 
-def first_hour(home: Path, language: str) -> Hour:
+def first_hour(runs: Runs, home: Path, language: str) -> Hour:
     """Run ``init`` in an empty home and in a language, and accept the proposed answers."""
     with guarded(generated_blog(12, 6, 4, blog_id=BLOG_ID)) as server, cron_daemon():
         environment = _environment(home, server, language)
         begun = time.monotonic()
-        terminal = Terminal(["init"], home, environment)
+        terminal = Terminal(runs, ["init"], home, environment)
         for line in TYPED:
             terminal.answer("]: " if not line else ": ", line)
         code = terminal.end()
         seconds = time.monotonic() - begun
         archive = home / "blogs" / BLOG_ID
-        verify = [sys.executable, "-m", "exporter", "verify", str(archive), "--quiet"]
-        verified = subprocess.run(verify, env={**os.environ, **environment}, check=False, capture_output=True)
+        verified = runs.run("verify", archive, "--quiet", environ=environment)
     return Hour(
         code,
         terminal.shown,
@@ -103,7 +101,7 @@ def first_hour(home: Path, language: str) -> Hour:
         home / ".config" / "blog-exporter" / "blog-exporter.toml",
         (home / "table").read_text("utf-8"),
         (*server.issued, CLIENT_SECRET),
-        verified.returncode,
+        verified.code,
         server.base_url,
         home,
     )
@@ -169,8 +167,8 @@ def text_in(picture: str) -> str:
 def main() -> None:
     """Draw it in all languages."""
     for language in LANGUAGES:
-        with tempfile.TemporaryDirectory() as folder:
-            hour = first_hour(Path(folder), language)
+        with tempfile.TemporaryDirectory() as folder, Zygote() as zygote, Runs(Path(folder) / "runs", zygote) as runs:
+            hour = first_hour(runs, Path(folder), language)
             assert hour.code == 0, hour.shown
             picture_of(language).write_text(drawn(hour), encoding="utf-8")
 

@@ -125,6 +125,9 @@ class Runs:
         now: str | None = None,
         together: bool = False,
         name: str | None = None,
+        frozen: bool = False,
+        terminal: bool = False,
+        closed: Sequence[int] = (),
         stdin: int | None = None,
         stdout: int | None = None,
         stderr: int | None = None,
@@ -142,6 +145,9 @@ class Runs:
             now: a fixed time for its clock, in ISO 8601; by default the clock runs.
             together: write standard output to standard error as well, like a terminal.
             name: the path of the program, if it starts as the installed one: it knows by which words it was started.
+            frozen: say to the program that it is the built one.
+            terminal: make the terminal of standard input the one whose Ctrl-C interrupts the run.
+            closed: the standard descriptors that are closed when it starts; it needs a name then.
             stdin: a descriptor to read; by default nothing.
             stdout: a descriptor to write; by default a file, whose text :class:`Done` has.
             stderr: the same.
@@ -164,6 +170,9 @@ class Runs:
             "folder": str(folder),
             "now": now,
             "name": name,
+            "frozen": frozen,
+            "terminal": terminal,
+            "closed": list(closed),
             "calls": str(files["calls"]),
         }
         if together:
@@ -199,6 +208,11 @@ class Run:
     def ended(self) -> bool:
         """Whether :meth:`wait` has returned."""
         return self._results.closed
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the process has ended, so that :meth:`wait` does not wait."""
+        return self.ended or bool(select.select([self._results], [], [], 0)[0])
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal; a run that has ended already is fine."""

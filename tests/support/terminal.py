@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import pty
 import select
-import subprocess
-import sys
-import termios
+import signal
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+
+from tests.support.runs import Runs
 
 PATIENCE_SECONDS = 300
 _AGAIN_SECONDS = 2.0
@@ -22,35 +20,32 @@ class Terminal:
     """The program on a pseudo-terminal.
 
     Args:
+        runs: starts it.
         arguments: arguments of the program.
         cwd: its working directory.
         environment: variables in addition to those of this process.
-        program: the words that start the program.
+        name: the path of the program, if it starts as the installed one.
     """
 
     def __init__(
         self,
+        runs: Runs,
         arguments: Sequence[object],
         cwd: Path,
         environment: dict[str, str],
-        program: Sequence[str] = (sys.executable, "-m", "exporter"),
+        name: str | None = None,
     ) -> None:
         self._here, there = pty.openpty()
         self.shown = ""
         self._seen = 0
         self._data = b""
-        # The process must have this controlling terminal, or Ctrl-C reaches no process.
-        self._process: subprocess.Popen[Any] = subprocess.Popen(
-            [*program, *map(str, arguments)],
-            stdin=there,
-            stdout=there,
-            stderr=there,
-            cwd=cwd,
-            env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
-            start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - this process has one thread
-        )
-        os.close(there)
+        try:
+            self._run = runs.start(
+                *arguments, environ={**os.environ, **environment}, folder=cwd, name=name,
+                terminal=True, stdin=there, stdout=there, stderr=there,
+            )  # fmt: skip
+        finally:
+            os.close(there)
 
     def answer(self, question: str, reply: str) -> None:
         """Wait for a question after the last answer, and type the reply."""
@@ -61,10 +56,10 @@ class Terminal:
         """Wait for a question and press Ctrl-C; press again if the program was not reading yet, as people do."""
         self._wait(question)
         until = time.monotonic() + PATIENCE_SECONDS
-        while self._process.poll() is None and time.monotonic() < until:
+        while not self._run.is_over and time.monotonic() < until:
             os.write(self._here, b"\x03")
             again = time.monotonic() + _AGAIN_SECONDS
-            while time.monotonic() < again and self._process.poll() is None:
+            while time.monotonic() < again and not self._run.is_over:
                 self._read(time.monotonic() + 0.05, patient=True)
 
     def _wait(self, question: str) -> None:
@@ -79,13 +74,13 @@ class Terminal:
         while self._read(until):
             pass
         os.close(self._here)
-        return self._process.wait(PATIENCE_SECONDS)
+        return self._run.wait(PATIENCE_SECONDS).code
 
     def _read(self, until: float, *, patient: bool = False) -> bool:
         ready, _, _ = select.select([self._here], [], [], max(0.0, until - time.monotonic()))
         if not ready:
             if not patient:
-                self._process.kill()
+                self._run.signal(signal.SIGKILL)
             return False
         try:
             data = os.read(self._here, 65536)

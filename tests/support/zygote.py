@@ -9,6 +9,7 @@ tests reach every instant of a commit without a hook in the program.
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import importlib
 import json
@@ -19,6 +20,9 @@ import select
 import signal
 import socket
 import sys
+import tempfile
+import termios
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -75,12 +79,23 @@ def child(order: dict[str, Any], streams: Sequence[int]) -> None:
     for number, handle in enumerate(streams):
         os.dup2(handle, number)
         os.close(handle)
+    if order["terminal"]:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - they stay open until the process ends
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
+    for number in order["closed"]:
+        os.close(number)
+        # Python begins so without a stream.
+        setattr(sys, ("stdin", "stdout", "stderr")[number], None)
+    if order["frozen"]:
+        sys.frozen = True  # type: ignore[attr-defined]  # as in the built program
     os.environ.update(order["environ"])
     for name in order["without"]:
         os.environ.pop(name, None)
+    time.tzset()
+    tempfile.tempdir = None
     os.chdir(order["folder"])
     if order["now"] is not None:
         moment = datetime.fromisoformat(order["now"])
@@ -94,8 +109,9 @@ def child(order: dict[str, Any], streams: Sequence[int]) -> None:
     code = 70
     try:
         code = _result(order)
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
         calls = countdown.calls
         if trace is not None:
             trace.save(order["trace"])
