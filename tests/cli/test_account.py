@@ -15,7 +15,7 @@ from tests.support.generated import generated_blog
 from tests.support.oauth_server import CLIENT_ID, CLIENT_SECRET, guarded
 from tests.support.public_blog import PublicBlog, posts
 from tests.support.public_blog import serving as serving_pages
-from tests.support.runs import serving
+from tests.support.runs import Runs, serving
 from tests.support.terminal import Terminal
 
 BLOG_ID = "generated.blog.example.jp"
@@ -49,10 +49,10 @@ def table(tmp_path: Path) -> dict[str, Any]:
     return found
 
 
-def test_a_client_id_is_explained_tried_and_asked_for_once(tmp_path: Path, home: dict[str, str]) -> None:
+def test_a_client_id_is_explained_tried_and_asked_for_once(runs: Runs, tmp_path: Path, home: dict[str, str]) -> None:
     with guarded(generated_blog(3, 1, 1)) as server:
         arguments = ("init", f"https://{BLOG_ID}/", "--base-url", server.base_url, *REST)
-        terminal = Terminal(arguments, tmp_path, {**home, **OAUTH})
+        terminal = Terminal(runs, arguments, tmp_path, {**home, **OAUTH})
         terminal.answer("What is the blog called?", "")
         terminal.answer("Number [1]", "2")
         terminal.answer("Client ID (Enter if you have none)", "wr0ng-id")
@@ -71,18 +71,18 @@ def test_a_client_id_is_explained_tried_and_asked_for_once(tmp_path: Path, home:
         assert "Your blog is safe in" in shown
         assert not [secret for secret in (*server.issued, CLIENT_SECRET, "wr0ng-s3cret") if secret in shown]
         server.revoke_all()
-        again = Terminal(("login", "--base-url", server.base_url), tmp_path, {**home, **OAUTH})
+        again = Terminal(runs, ("login", "--base-url", server.base_url), tmp_path, {**home, **OAUTH})
         assert again.end() == 0, again.shown
         assert "Signed in." in again.shown
         assert "Client ID (" not in again.shown
 
 
 async def test_the_public_part_needs_no_client_id(
-    tmp_path: Path, home: dict[str, str], program: Program, monkeypatch: pytest.MonkeyPatch
+    runs: Runs, tmp_path: Path, home: dict[str, str], program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with serving_pages(PublicBlog("livedoor", posts(2))) as origin:
         arguments = ("init", f"{origin}/", "--base-url", "https://api.example.jp", *REST)
-        terminal = Terminal(arguments, tmp_path, {**home, **OAUTH, "BLOG_EXPORTER_LANG": "en"})
+        terminal = Terminal(runs, arguments, tmp_path, {**home, **OAUTH, "BLOG_EXPORTER_LANG": "en"})
 
         def session() -> int:
             terminal.answer("What is the blog called?", "")
@@ -98,9 +98,9 @@ async def test_the_public_part_needs_no_client_id(
     assert (tmp_path / "saved" / "versions" / "000001").is_dir()
 
 
-def test_a_token_is_tried_and_an_unknown_blog_leads_to_the_next_question(tmp_path: Path, home: dict[str, str]) -> None:
+def test_a_token_is_tried_and_an_unknown_blog_leads_to_the_next_question(runs: Runs, tmp_path: Path, home: dict[str, str]) -> None:
     with serving(generated_blog(3, 1, 1, blog_id="127.0.0.1"), require_token="right-token-1") as service:
-        terminal = Terminal(("init", f"{service.base_url}/blog/", *REST), tmp_path, home)
+        terminal = Terminal(runs, ("init", f"{service.base_url}/blog/", *REST), tmp_path, home)
         terminal.answer("Number [1]", "3")
         terminal.answer("Path of the export file", "no-such-file.txt")
         terminal.answer("Path of the export file", "")
@@ -122,14 +122,14 @@ def test_a_token_is_tried_and_an_unknown_blog_leads_to_the_next_question(tmp_pat
     assert Path(table(tmp_path)["token_file"]).read_text("utf-8") == "right-token-1\n"
 
 
-def test_an_unknown_blog_leads_to_an_export_file(tmp_path: Path, home: dict[str, str]) -> None:
+def test_an_unknown_blog_leads_to_an_export_file(runs: Runs, tmp_path: Path, home: dict[str, str]) -> None:
     exported = tmp_path / "日記 export.txt"
     exported.write_text(
         "AUTHOR: 花子\nTITLE: 海\nDATE: 01/02/2015 03:04:05 PM\nSTATUS: Publish\n-----\nBODY:\n潮だまり\n-----\n--------\n",
         encoding="utf-8",
     )
     japanese = {**home, "BLOG_EXPORTER_LANG": "ja"}
-    terminal = Terminal(("init", "http://127.0.0.1:9/", "--archive", "saved"), tmp_path, japanese)
+    terminal = Terminal(runs, ("init", "http://127.0.0.1:9/", "--archive", "saved"), tmp_path, japanese)
     terminal.answer("[1]", "3")
     terminal.answer(":", f"'{exported}'")
     assert terminal.end() == 0, terminal.shown

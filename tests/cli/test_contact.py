@@ -12,6 +12,7 @@ from exporter.errors import UsageError
 from exporter.http.user_agent import USER_AGENT, contact_addresses, user_agent_of
 from exporter.settings import resolve
 from tests.fleet.captured import PageServer
+from tests.support.runs import Runs
 from tests.support.terminal import Terminal
 
 _QUESTION = "Who should a webmaster write to?"
@@ -79,36 +80,36 @@ def test_a_user_agent_is_ascii_and_an_operator_any_line() -> None:
     assert resolve({"operator": ""}, environ={}).operator == ""
 
 
-def test_the_first_capture_at_a_terminal_asks_once_and_keeps_the_answer(tmp_path: Path) -> None:
+def test_the_first_capture_at_a_terminal_asks_once_and_keeps_the_answer(runs: Runs, tmp_path: Path) -> None:
     environment = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "TERM": "dumb"}
     file = tmp_path / "config" / "blog-exporter" / "blog-exporter.toml"
     with PageServer({"/": "<p>home"}).running() as server:
         command = ["capture", f"{server.origin}/", "--archive", tmp_path / "archive", "--rate", "200"]
-        first = Terminal(command, tmp_path, environment)
+        first = Terminal(runs, command, tmp_path, environment)
         first.answer(_QUESTION, "me")
         first.answer("Please type a mail address", "me@home.example")
         assert first.end() == 0, first.shown
         assert tomllib.loads(file.read_text("utf-8")) == {"operator": "me@home.example"}
-        second = Terminal(command, tmp_path, environment)
+        second = Terminal(runs, command, tmp_path, environment)
         assert second.end() == 0, second.shown
         assert _QUESTION not in second.shown
         assert server.asked[-1][1].endswith(" (+me@home.example)")
         file.unlink()
-        third = Terminal(command, tmp_path, environment)
+        third = Terminal(runs, command, tmp_path, environment)
         third.answer(_QUESTION, "")
         assert third.end() == 0, third.shown
         assert tomllib.loads(file.read_text("utf-8")) == {"operator": ""}
-        fourth = Terminal(command, tmp_path, environment)
+        fourth = Terminal(runs, command, tmp_path, environment)
         assert fourth.end() == 0, fourth.shown
         assert _QUESTION not in fourth.shown
 
 
 @pytest.mark.parametrize("option", ["--quiet", "--json", "--dry-run", "--user-agent=mine/1", "--operator="])
-def test_other_captures_never_ask(tmp_path: Path, option: str) -> None:
+def test_other_captures_never_ask(runs: Runs, tmp_path: Path, option: str) -> None:
     environment = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "TERM": "dumb"}
     with PageServer({"/": "<p>home"}).running() as server:
         command = ["capture", f"{server.origin}/", "--archive", tmp_path / "archive", "--rate", "200", option]
-        terminal = Terminal(command, tmp_path, environment)
+        terminal = Terminal(runs, command, tmp_path, environment)
         assert terminal.end() == 0, terminal.shown
     assert _QUESTION not in terminal.shown
     assert not (tmp_path / "config" / "blog-exporter" / "blog-exporter.toml").exists()

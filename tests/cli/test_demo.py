@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.runs import Runs
 from tests.support.terminal import Terminal
 
 BIN = Path(sys.executable).parent
@@ -54,10 +55,10 @@ MODULE = ([sys.executable, "-m", "exporter"], f"{sys.executable} -m exporter")
 
 
 def test_every_printed_command_works_as_printed_and_enter_opens_the_site(
-    folder: Path, environment: dict[str, str], tmp_path: Path
+    runs: Runs, folder: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     directory, (program, words) = "日記 と $(touch owned)", RELATIVE
-    terminal = Terminal(["demo", directory], folder, environment, program)
+    terminal = Terminal(runs, ["demo", directory], folder, environment, program)
     terminal.answer(QUESTION, "")
     assert terminal.end() == 0, terminal.shown
     assert (tmp_path / "opened").read_text() == (folder / directory / "latest" / "site" / "index.html").as_uri()
@@ -123,27 +124,27 @@ def test_json_names_the_program_alone(folder: Path, environment: dict[str, str])
 
 
 def test_the_question_in_japanese_and_without_a_browser(
-    folder: Path, environment: dict[str, str], tmp_path: Path
+    runs: Runs, folder: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     no_browser = {**environment, "BROWSER": "/bin/false %s", "BLOG_EXPORTER_LANG": "ja"}
-    terminal = Terminal(["demo"], folder, no_browser)
+    terminal = Terminal(runs, ["demo"], folder, no_browser)
     terminal.answer("[Y/n]", "はい")
     assert terminal.end() == 0, terminal.shown
     assert str(folder / "demo-archive" / "latest" / "site" / "index.html") in terminal.shown.split("[Y/n]")[1]
 
 
 def test_ctrl_d_at_the_question_leaves_the_finished_demo(
-    folder: Path, environment: dict[str, str], tmp_path: Path
+    runs: Runs, folder: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    terminal = Terminal(["demo"], folder, environment)
+    terminal = Terminal(runs, ["demo"], folder, environment)
     terminal.answer(QUESTION, "\x04")
     assert terminal.end() == 0, terminal.shown
     assert not (tmp_path / "opened").exists()
 
 
 @pytest.mark.parametrize("options", [["-q"], ["--yes"]])
-def test_nothing_is_asked(options: list[str], folder: Path, environment: dict[str, str], tmp_path: Path) -> None:
-    terminal = Terminal(["demo", *options], folder, environment)
+def test_nothing_is_asked(runs: Runs, options: list[str], folder: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    terminal = Terminal(runs, ["demo", *options], folder, environment)
     assert terminal.end() == 0, terminal.shown
     assert "[Y/n]" not in terminal.shown
     assert not (tmp_path / "opened").exists()

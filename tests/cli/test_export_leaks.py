@@ -33,6 +33,7 @@ from tests.export.memory import PIXEL
 from tests.site.building import stored
 from tests.support.parquet import read_parquet
 from tests.support.questions import questions
+from tests.support.runs import Runs
 from tests.support.terminal import Terminal
 
 Seen = Literal["public", "period", "draft", "private"]
@@ -459,13 +460,13 @@ COMMENTS_HID: Final = (("shown", ""), ("shown", ""))
     ],
 )
 def test_no_answer_to_the_questions_publishes_a_secret(
-    secrets: Path, tmp_path: Path, service: str, replies: list[tuple[str, str]], variant: str
+    runs: Runs, secrets: Path, tmp_path: Path, service: str, replies: list[tuple[str, str]], variant: str
 ) -> None:
     words = questions("en")
     if variant == "kept":
         keep(tmp_path / "config")
     environment = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "LC_ALL": "C.UTF-8"}
-    terminal = Terminal(["export", secrets], tmp_path, environment)
+    terminal = Terminal(runs, ["export", secrets], tmp_path, environment)
     number = next(place for place, each in enumerate(DESTINATIONS, 1) if each.name == service)
     terminal.answer(words["number"], str(number))
     for question, reply in replies:

@@ -18,7 +18,7 @@ from exporter.translation import translated
 from tests.archive.builder import Built, record
 from tests.cli.conftest import Program
 from tests.support.questions import questions
-from tests.support.runs import tree
+from tests.support.runs import Runs, tree
 from tests.support.terminal import Terminal
 
 BLOG = "shiodamari.blog.example.jp"
@@ -30,11 +30,11 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 class Asked:
     """The program on a terminal in its own folder, with its own settings."""
 
-    def __init__(self, folder: Path, language: str, *arguments: object) -> None:
+    def __init__(self, runs: Runs, folder: Path, language: str, *arguments: object) -> None:
         self.folder = folder
         environment = {"XDG_CONFIG_HOME": str(folder / "config"), "LC_ALL": "", "LC_MESSAGES": "", "LANG": language}
         self.words = questions(language_for([], environment))
-        self.terminal = Terminal(["export", *arguments], folder, environment)
+        self.terminal = Terminal(runs, ["export", *arguments], folder, environment)
 
     def reply(self, name: str, text: str = "") -> None:
         self.terminal.answer(self.words[name], text)
@@ -60,8 +60,8 @@ def home(tmp_path: Path, made: Path) -> Path:
     return folder
 
 
-def test_a_move_in_japanese_from_the_first_question_to_the_next_steps(home: Path) -> None:
-    asked = Asked(home, "ja_JP.UTF-8")
+def test_a_move_in_japanese_from_the_first_question_to_the_next_steps(runs: Runs, home: Path) -> None:
+    asked = Asked(runs, home, "ja_JP.UTF-8")
     asked.reply("archive", "nowhere")
     asked.reply("archive")
     asked.reply("number", "99")
@@ -85,7 +85,7 @@ def test_a_move_in_japanese_from_the_first_question_to_the_next_steps(home: Path
     assert shown.index("記事                 60         56          0          4") < shown.index(
         "この内容で書き出しますか"
     )
-    again = Asked(home, "en_US.UTF-8", "my-blog", "--lang", "ja")
+    again = Asked(runs, home, "en_US.UTF-8", "my-blog", "--lang", "ja")
     again.words = questions("ja")
     again.reply("number", NUMBERS["csv"])
     again.reply("rest")
@@ -101,8 +101,8 @@ def test_a_move_in_japanese_from_the_first_question_to_the_next_steps(home: Path
     assert not list(home.glob("*-csv*"))
 
 
-def test_the_command_that_is_shown_does_the_same(home: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Asked(home, "C.UTF-8", "my-blog")
+def test_the_command_that_is_shown_does_the_same(runs: Runs, home: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Asked(runs, home, "C.UTF-8", "my-blog")
     asked.reply("number", NUMBERS["wordpress"])
     asked.reply("home", "https://new.example")
     asked.reply("new", "https://new.example/{nofield}")
@@ -145,8 +145,8 @@ def test_the_command_that_is_shown_does_the_same(home: Path, program: Program, m
     assert tree(redirects) == before_redirects
 
 
-def test_nothing_declared_makes_drafts_of_everything(home: Path) -> None:
-    asked = Asked(home, "en_US.UTF-8", "my-blog", "--dry-run")
+def test_nothing_declared_makes_drafts_of_everything(runs: Runs, home: Path) -> None:
+    asked = Asked(runs, home, "en_US.UTF-8", "my-blog", "--dry-run")
     asked.reply("number", NUMBERS["hugo"])
     asked.reply("home", "https://new.example/")
     asked.reply("new")
@@ -161,9 +161,9 @@ def test_nothing_declared_makes_drafts_of_everything(home: Path) -> None:
     assert sorted(path.name for path in home.iterdir()) == ["my-blog"]
 
 
-def test_pictures_are_placed_if_the_target_has_a_place(home: Path) -> None:
+def test_pictures_are_placed_if_the_target_has_a_place(runs: Runs, home: Path) -> None:
     said = ("--public-open-flg", "1", "--visible-delete-flg", "f", "--old-url", "https://{blog_id}/Entry/{entry_id}/")
-    asked = Asked(home, "ja_JP.UTF-8", "my-blog", *said)
+    asked = Asked(runs, home, "ja_JP.UTF-8", "my-blog", *said)
     asked.reply("number", NUMBERS["wordpress"])
     asked.reply("home", "https://new.example/blog/")
     for question in ("new", "number", "base", "rest", "out", "go"):
@@ -176,8 +176,8 @@ def test_pictures_are_placed_if_the_target_has_a_place(home: Path) -> None:
     assert "閉鎖後: リンク" not in shown
 
 
-def test_a_format_without_drafts_asks_until_something_is_public(home: Path) -> None:
-    asked = Asked(home, "en_US.UTF-8", "my-blog")
+def test_a_format_without_drafts_asks_until_something_is_public(runs: Runs, home: Path) -> None:
+    asked = Asked(runs, home, "en_US.UTF-8", "my-blog")
     asked.reply("number", NUMBERS["sqlite"])
     asked.flags("", "", "y", "", "", shown=("y", "n"))
     for question in ("rest", "out", "go"):
@@ -190,7 +190,7 @@ def test_a_format_without_drafts_asks_until_something_is_public(home: Path) -> N
     assert (home / out / "metadata.json").is_file()
 
 
-def test_one_address_of_an_entry_gives_all_addresses(home: Path) -> None:
+def test_one_address_of_an_entry_gives_all_addresses(runs: Runs, home: Path) -> None:
     """The texts have no links that show the addresses of entries."""
     root = home / "small"
     root.mkdir()
@@ -198,7 +198,7 @@ def test_one_address_of_an_entry_gives_all_addresses(home: Path) -> None:
     flags = {"open_flg": "1", "is_private": "f", "period_flg": "f"}
     entries = {key: record(entry_id=key, title=f"題{key}", **flags, **when) for key in ("4", "17")}
     Built(root).commit({Kind.ENTRIES: entries})
-    asked = Asked(home, "ja_JP.UTF-8", "small")
+    asked = Asked(runs, home, "ja_JP.UTF-8", "small")
     asked.reply("number", NUMBERS["ghost"])
     asked.reply("home", "https://new.example/")
     for wrong in ("4", "https://old.example/4/e-4.html", "https://old.example/entry-17.html"):
@@ -215,9 +215,9 @@ def test_one_address_of_an_entry_gives_all_addresses(home: Path) -> None:
     assert '"https://old.example/e/17.html"' in (redirects / "redirects.csv").read_text("utf-8")
 
 
-def test_a_book_and_a_bag_ask_their_own_questions(home: Path) -> None:
+def test_a_book_and_a_bag_ask_their_own_questions(runs: Runs, home: Path) -> None:
     said = ("--public-open-flg", "1", "--visible-delete-flg", "f")
-    book = Asked(home, "en_US.UTF-8", "my-blog", *said)
+    book = Asked(runs, home, "en_US.UTF-8", "my-blog", *said)
     book.reply("number", NUMBERS["epub"])
     book.reply("number", "2")
     book.reply("title", "潮だまり")
@@ -231,7 +231,7 @@ def test_a_book_and_a_bag_ask_their_own_questions(home: Path) -> None:
     assert "--title 潮だまり" in shown.replace("'", "")
     assert "--comments none" in shown
     assert [path.suffix for path in (home / "book").iterdir()] == [".epub"]
-    bag = Asked(home, "ja_JP.UTF-8", "my-blog")
+    bag = Asked(runs, home, "ja_JP.UTF-8", "my-blog")
     bag.reply("number", NUMBERS["bag"])
     bag.reply("out", "bag")
     bag.reply("go")
@@ -255,8 +255,8 @@ def test_a_book_and_a_bag_ask_their_own_questions(home: Path) -> None:
         ("note", "note が wxr のファイル", "アプリではできません"),
     ],
 )
-def test_every_target_is_written_with_its_known_limits(home: Path, name: str, doubt: str, step: str) -> None:
-    asked = Asked(home, "ja_JP.UTF-8", "my-blog", "--public-open-flg", "1", "--visible-delete-flg", "f")
+def test_every_target_is_written_with_its_known_limits(runs: Runs, home: Path, name: str, doubt: str, step: str) -> None:
+    asked = Asked(runs, home, "ja_JP.UTF-8", "my-blog", "--public-open-flg", "1", "--visible-delete-flg", "f")
     for question, reply in (
         ("number", NUMBERS[name]),
         ("home", ""),
@@ -286,10 +286,10 @@ def test_every_target_is_written_with_its_known_limits(home: Path, name: str, do
     ],
 )
 def test_pages_for_a_starter_and_comments_in_the_chosen_place(
-    home: Path, program: Program, monkeypatch: pytest.MonkeyPatch, name: str, way: str, folder: str, files: set[str]
+    runs: Runs, home: Path, program: Program, monkeypatch: pytest.MonkeyPatch, name: str, way: str, folder: str, files: set[str]
 ) -> None:
     said = ("--public-open-flg", "1", "--visible-delete-flg", "f", "--old-url", "https://{blog_id}/Entry/{entry_id}/")
-    asked = Asked(home, "en_US.UTF-8", "my-blog", *said)
+    asked = Asked(runs, home, "en_US.UTF-8", "my-blog", *said)
     asked.reply("number", NUMBERS[name])
     if name != "obsidian":
         asked.reply("home", "https://new.example/")
@@ -320,8 +320,8 @@ def test_every_target_is_offered() -> None:
     assert [place.name for place in DESTINATIONS[: len(TARGETS)]] == list(TARGETS)
 
 
-def test_a_blog_without_a_public_entry_says_so(home: Path) -> None:
-    asked = Asked(home, "en_US.UTF-8", "my-blog", "--public-open-flg", "1", "--since", "2031-01-01")
+def test_a_blog_without_a_public_entry_says_so(runs: Runs, home: Path) -> None:
+    asked = Asked(runs, home, "en_US.UTF-8", "my-blog", "--public-open-flg", "1", "--since", "2031-01-01")
     asked.reply("number", NUMBERS["data"])
     asked.reply("rest")
     asked.reply("out")
@@ -329,19 +329,19 @@ def test_a_blog_without_a_public_entry_says_so(home: Path) -> None:
     assert "No entry is public" in asked.end()
 
 
-def test_a_wrong_option_ends_before_the_next_question(home: Path) -> None:
-    asked = Asked(home, "en_US.UTF-8", "my-blog", "--public-open-flg", "9")
+def test_a_wrong_option_ends_before_the_next_question(runs: Runs, home: Path) -> None:
+    asked = Asked(runs, home, "en_US.UTF-8", "my-blog", "--public-open-flg", "9")
     asked.reply("number", NUMBERS["data"])
     assert "public_open_flg is 9, which does not occur: open_flg is 1 (58 entries) or 2 (2 entries)" in asked.end()
     assert asked.code == 2
-    drafts = Asked(home, "en_US.UTF-8", "my-blog", "--all-as-draft")
+    drafts = Asked(runs, home, "en_US.UTF-8", "my-blog", "--all-as-draft")
     drafts.reply("number", NUMBERS["csv"])
     assert "csv has no drafts" in drafts.end()
     assert drafts.code == 2
 
 
-def test_the_next_steps_publish_nothing_private(home: Path) -> None:
-    asked = Asked(home, "en_US.UTF-8", "my-blog", "--public-open-flg", "1", "--only", "private")
+def test_the_next_steps_publish_nothing_private(runs: Runs, home: Path) -> None:
+    asked = Asked(runs, home, "en_US.UTF-8", "my-blog", "--public-open-flg", "1", "--only", "private")
     asked.reply("number", NUMBERS["wordpress"])
     asked.reply("home")
     asked.reply("number", "2")
@@ -355,9 +355,9 @@ def test_the_next_steps_publish_nothing_private(home: Path) -> None:
 
 
 @pytest.mark.parametrize("question", ["archive", "number", "public", "out", "go"])
-def test_ctrl_c_leaves_nothing(home: Path, question: str) -> None:
+def test_ctrl_c_leaves_nothing(runs: Runs, home: Path, question: str) -> None:
     before = sorted(map(str, home.rglob("*")))
-    asked = Asked(home, "ja_JP.UTF-8")
+    asked = Asked(runs, home, "ja_JP.UTF-8")
     for name, text in (("archive", ""), ("number", NUMBERS["csv"]), ("public", "y"), ("public", ""), ("public", ""), ("rest", ""), ("out", ""), ("go", "")):  # fmt: skip
         if name == question:
             asked.terminal.interrupt(asked.words[name])
@@ -382,8 +382,8 @@ def test_without_a_terminal_one_line_names_the_next_step(
     assert "or a target, one of wordpress, hatena, note, livedoor, ameba, fc2, seesaa, movable-type, blogger." in line
 
 
-def test_json_is_not_asked_for_on_a_terminal(home: Path) -> None:
-    asked = Asked(home, "ja_JP.UTF-8", "--json")
+def test_json_is_not_asked_for_on_a_terminal(runs: Runs, home: Path) -> None:
+    asked = Asked(runs, home, "ja_JP.UTF-8", "--json")
     assert "Questions need a terminal" in asked.end()
     assert asked.code == 2
 

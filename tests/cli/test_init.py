@@ -16,7 +16,7 @@ from tests.cli.conftest import Program
 from tests.support.demo_service import DemoService
 from tests.support.first_hour import LANGUAGES, Hour, drawn, first_hour, picture_of, text_in
 from tests.support.generated import generated_blog
-from tests.support.runs import serving
+from tests.support.runs import Runs, serving
 from tests.support.schedulers import Machine, machine
 from tests.support.terminal import Terminal
 
@@ -213,10 +213,10 @@ def test_unsaved_content_is_reported_and_left_for_the_next_run(init: Beginner, s
 
 
 def test_a_token_that_is_typed_is_kept_in_a_file_of_its_own_and_shown_nowhere(
-    init: Beginner, service: DemoService, tmp_path: Path
+    runs: Runs, init: Beginner, service: DemoService, tmp_path: Path
 ) -> None:
     arguments = ("init", ADDRESS, "--base-url", service.base_url, "--assets", "none", "--archive", tmp_path / "a")
-    terminal = Terminal(arguments, tmp_path, {"TERM": "dumb"})
+    terminal = Terminal(runs, arguments, tmp_path, {"TERM": "dumb"})
     terminal.answer("What is the blog called?", "")
     terminal.answer("Access token", "sesame-4711")
     terminal.answer("again, every day", "n")
@@ -229,8 +229,8 @@ def test_a_token_that_is_typed_is_kept_in_a_file_of_its_own_and_shown_nowhere(
     assert service.requests[-1].headers["Authorization"] == "Bearer sesame-4711"
 
 
-def test_ctrl_c_at_a_question_leaves_nothing(init: Beginner, service: DemoService, tmp_path: Path) -> None:
-    terminal = Terminal(("init", "--base-url", service.base_url, "--no-sign-in"), tmp_path, {"TERM": "dumb"})
+def test_ctrl_c_at_a_question_leaves_nothing(runs: Runs, init: Beginner, service: DemoService, tmp_path: Path) -> None:
+    terminal = Terminal(runs, ("init", "--base-url", service.base_url, "--no-sign-in"), tmp_path, {"TERM": "dumb"})
     terminal.answer("Paste the blog's address", ADDRESS)
     terminal.interrupt("What is the blog called?")
     assert terminal.end() == 130
@@ -240,9 +240,9 @@ def test_ctrl_c_at_a_question_leaves_nothing(init: Beginner, service: DemoServic
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_first_hour_in_a_real_terminal_takes_under_ten_lines_and_three_minutes(
-    tmp_path: Path, language: str
+    runs: Runs, tmp_path: Path, language: str
 ) -> None:
-    hour: Hour = first_hour(tmp_path, language)
+    hour: Hour = first_hour(runs, tmp_path, language)
     assert hour.code == 0, hour.shown
     assert len(hour.typed) < 10
     assert hour.seconds < 180

@@ -16,7 +16,7 @@ from exporter.crawl.events import AssetRead, AssetsPlanned, EntriesPlanned, Entr
 from exporter.demo.content import demo_blog
 from exporter.library.backup import BackupEvent
 from exporter.model.kinds import Kind
-from tests.support.runs import backup_command, serving
+from tests.support.runs import Runs, backup_command, serving
 from tests.support.terminal import Terminal
 
 CODES = re.compile("\x1b\\[[0-9;?]*[a-zA-Z]")
@@ -24,10 +24,10 @@ CODES = re.compile("\x1b\\[[0-9;?]*[a-zA-Z]")
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
 @pytest.mark.no_cover
-def test_pages_and_entries_are_shown_at_once_on_a_terminal(tmp_path: Path) -> None:
+def test_pages_and_entries_are_shown_at_once_on_a_terminal(runs: Runs, tmp_path: Path) -> None:
     with serving(demo_blog(), entry_page_size=5, comment_page_size=10, file_page_size=10) as service:
         command = backup_command(service, tmp_path / "archive", "--assets", "none", "--no-site", "--rate", "80")
-        terminal = Terminal([*command, "--no-markdown"], tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config")})
+        terminal = Terminal(runs, [*command, "--no-markdown"], tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config")})
         assert terminal.end() == 0
     frames = [CODES.sub("", frame) for frame in re.split("\r\x1b\\[2K", terminal.shown)]
     both = [frame for frame in frames if "of 12 pages" in frame and "of 60 entries" in frame]

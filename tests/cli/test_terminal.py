@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +17,7 @@ from exporter import lossless_json
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built, record
 from tests.hostile.commands import HOME
+from tests.support.runs import Runs
 from tests.support.terminal import Terminal
 
 pytestmark = [
@@ -61,18 +62,24 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built.root
 
 
-def on_terminal(folder: Path, *arguments: object) -> str:
+def on_terminal(runs: Runs, folder: Path, *arguments: object) -> str:
     """Run the program on its own terminal, and return all its output."""
-    terminal = Terminal(arguments, folder, {"XDG_CONFIG_HOME": str(folder / "config")})
+    terminal = Terminal(runs, arguments, folder, {"XDG_CONFIG_HOME": str(folder / "config")})
     terminal.end()
     return terminal.shown
 
 
-def in_pipe(folder: Path, *arguments: object) -> bytes:
+def in_pipe(runs: Runs, folder: Path, *arguments: object) -> bytes:
     """Run the program with its output into a pipe, and return standard output."""
-    return subprocess.run(
-        [sys.executable, "-m", "exporter", *map(str, arguments)], cwd=folder, capture_output=True
-    ).stdout
+    reading, writing = os.pipe()
+    try:
+        run = runs.start(*arguments, folder=folder, stdout=writing)
+    finally:
+        os.close(writing)
+    with os.fdopen(reading, "rb") as stream:
+        said = stream.read()
+    run.wait()
+    return said
 
 
 COMMANDS: Final[list[tuple[Any, ...]]] = [
@@ -108,64 +115,64 @@ COMMANDS: Final[list[tuple[Any, ...]]] = [
 @pytest.mark.parametrize(
     "command", COMMANDS, ids=lambda command: " ".join(command)[:30].encode("unicode_escape").decode()
 )
-def test_no_command_lets_text_control_the_terminal(hostile: Path, tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_no_command_lets_text_control_the_terminal(runs: Runs, hostile: Path, tmp_path: Path, command: tuple[str, ...]) -> None:
     name, *rest = command
-    shown = on_terminal(tmp_path, name, hostile, *rest)
+    shown = on_terminal(runs, tmp_path, name, hostile, *rest)
     assert shown
     assert STEERING.findall(OWN.sub("", shown)) == []
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("form", ["wxr", "csv", "epub", "hugo"])
-def test_no_export_lets_text_control_the_terminal(hostile: Path, tmp_path: Path, form: str) -> None:
+def test_no_export_lets_text_control_the_terminal(runs: Runs, hostile: Path, tmp_path: Path, form: str) -> None:
     for options in (["--public-open-flg", "1"], ["--all-as-draft"], ["--category", PAYLOAD.replace("\x00", "")], []):
         for end in (["--dry-run"], ["--dry-run", "--json"]):
-            shown = on_terminal(tmp_path, "export", form, hostile, tmp_path / "out", *options, *end)
+            shown = on_terminal(runs, tmp_path, "export", form, hostile, tmp_path / "out", *options, *end)
             assert shown
             assert STEERING.findall(OWN.sub("", shown)) == []
 
 
-def test_the_questions_do_not_let_text_control_the_terminal(hostile: Path, tmp_path: Path) -> None:
-    terminal = Terminal(["export", hostile], tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config"), "LANG": "C.UTF-8"})
+def test_the_questions_do_not_let_text_control_the_terminal(runs: Runs, hostile: Path, tmp_path: Path) -> None:
+    terminal = Terminal(runs, ["export", hostile], tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config"), "LANG": "C.UTF-8"})
     terminal.interrupt("1  ")
     terminal.end()
     assert STEERING.findall(terminal.shown) == []
 
 
-def test_the_name_of_a_blog_does_not_control_the_terminal(tmp_path: Path) -> None:
+def test_the_name_of_a_blog_does_not_control_the_terminal(runs: Runs, tmp_path: Path) -> None:
     built = Built(tmp_path / "archive")
     built.commit({Kind.ENTRIES: {"1": record(entry_id="1", title="題", entry_text="海")}})
     info = json.loads(built.layout.info.read_text())
     built.layout.info.write_text(json.dumps({**info, "blog_id": PAYLOAD, "tool": PAYLOAD}))
     for command in ("status", "log", "inspect", "verify", "files"):
-        shown = on_terminal(tmp_path, command, built.root)
+        shown = on_terminal(runs, tmp_path, command, built.root)
         assert STEERING.findall(OWN.sub("", shown)) == []
     for more in (
         ["search", built.root, "海"],
         ["export", "csv", built.root, tmp_path / "o", "--all-as-draft", "--dry-run"],
     ):
-        assert STEERING.findall(OWN.sub("", on_terminal(tmp_path, *more))) == []
+        assert STEERING.findall(OWN.sub("", on_terminal(runs, tmp_path, *more))) == []
 
 
 @pytest.mark.parametrize(("kind", "number"), [("entry", "1"), ("comment", "7"), ("asset", URL), ("user", "1")])
-def test_json_on_a_terminal_is_the_same_json(hostile: Path, tmp_path: Path, kind: str, number: str) -> None:
+def test_json_on_a_terminal_is_the_same_json(runs: Runs, hostile: Path, tmp_path: Path, kind: str, number: str) -> None:
     command = ("show", hostile, kind, number, "--json")
-    assert json.loads(on_terminal(tmp_path, *command)) == json.loads(in_pipe(tmp_path, *command))
+    assert json.loads(on_terminal(runs, tmp_path, *command)) == json.loads(in_pipe(runs, tmp_path, *command))
 
 
-def test_a_pipe_gets_every_byte(hostile: Path, tmp_path: Path) -> None:
-    made = in_pipe(tmp_path, "show", hostile, "entry", "1", "--json")
+def test_a_pipe_gets_every_byte(runs: Runs, hostile: Path, tmp_path: Path) -> None:
+    made = in_pipe(runs, tmp_path, "show", hostile, "entry", "1", "--json")
     assert made in (hostile / "latest" / "entries.jsonl").read_bytes()
     assert BIDI.encode() in made
     assert lossless_json.loads(made)["data"]["title"] == f"{PAYLOAD}乙"
-    table = in_pipe(tmp_path, "files", hostile, "--csv")
+    table = in_pipe(runs, tmp_path, "files", hostile, "--csv")
     assert table.startswith(b"\xef\xbb\xbf")
     assert any(PAYLOAD in cell for row in csv.reader(io.StringIO(table.decode()[1:], newline="")) for cell in row)
-    assert BIDI.encode() in in_pipe(tmp_path, "show", hostile, "entry", "1", "--markdown")
+    assert BIDI.encode() in in_pipe(runs, tmp_path, "show", hostile, "entry", "1", "--markdown")
 
 
-def test_a_terminal_shows_tables_and_pages_line_by_line(hostile: Path, tmp_path: Path) -> None:
-    shown = on_terminal(tmp_path, "files", hostile, "--csv")
+def test_a_terminal_shows_tables_and_pages_line_by_line(runs: Runs, hostile: Path, tmp_path: Path) -> None:
+    shown = on_terminal(runs, tmp_path, "files", hostile, "--csv")
     assert shown.startswith('"held"' if shown[0] == '"' else "held,url,")
     assert "\\x1b]0;title\\x07" in shown
-    assert on_terminal(tmp_path, "show", hostile, "entry", "2", "--markdown").count("\n") > 5
+    assert on_terminal(runs, tmp_path, "show", hostile, "entry", "2", "--markdown").count("\n") > 5

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.support.generated import generated_blog
-from tests.support.runs import backup_command, serving
+from tests.support.runs import Runs, backup_command, serving
 from tests.support.terminal import Terminal
 
 _QUESTION = "What is the blog called?"
@@ -23,15 +23,15 @@ def _heading(root: Path) -> str:
     return _home_page(root).split("<h1")[1].split(">")[1].split("<")[0]
 
 
-def test_the_first_backup_asks_and_the_second_does_not(tmp_path: Path) -> None:
+def test_the_first_backup_asks_and_the_second_does_not(runs: Runs, tmp_path: Path) -> None:
     root, config = tmp_path / "archive", {"XDG_CONFIG_HOME": str(tmp_path / "config"), "TERM": "dumb"}
     with serving(generated_blog(3, 1, 1)) as service:
         command = backup_command(service, root, "--assets", "none")
-        first = Terminal(command, tmp_path, config)
+        first = Terminal(runs, command, tmp_path, config)
         first.answer(_QUESTION, "潮だまり日記")
         assert first.end() == 0
         assert _heading(root) == "潮だまり日記"
-        second = Terminal(command, tmp_path, config)
+        second = Terminal(runs, command, tmp_path, config)
         assert second.end() == 0
         assert _QUESTION not in second.shown
     assert _heading(root) == "潮だまり日記"
@@ -51,11 +51,11 @@ def test_without_a_terminal_there_is_no_question_and_the_address_appears_once(tm
     assert header.index("ブログの保存版") > header.index("</h1>")
 
 
-def test_a_title_that_is_given_is_not_asked_for(tmp_path: Path) -> None:
+def test_a_title_that_is_given_is_not_asked_for(runs: Runs, tmp_path: Path) -> None:
     root = tmp_path / "archive"
     with serving(generated_blog(3, 1, 1)) as service:
         command = backup_command(service, root, "--assets", "none", "--title", " 海の日記\n")
-        terminal = Terminal(command, tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config"), "TERM": "dumb"})
+        terminal = Terminal(runs, command, tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config"), "TERM": "dumb"})
         assert terminal.end() == 0
     assert _QUESTION not in terminal.shown
     assert _heading(root) == "海の日記"
