@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,10 @@ import pytest
 
 from exporter import lossless_json
 from exporter.cli.main import main
+from exporter.worker import Worker
+from tests.support.runs import Runs, Zygote
 from tests.support.schemas import check_json
+from tests.support.workers import call_here
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,18 @@ class Result:
 
 
 Program = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def _no_processes_for_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Worker, "submit", call_here)
+
+
+@pytest.fixture
+def runs(zygote: Zygote, tmp_path: Path) -> Iterator[Runs]:
+    """Run the real command in separate processes, without processes for pictures."""
+    with Runs(tmp_path / "process", zygote, workers=False) as started:
+        yield started
 
 
 @pytest.fixture

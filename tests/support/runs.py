@@ -97,12 +97,14 @@ class Runs:
         folder: for the output of the runs; made if it is missing.
         zygote: the process to fork.
         durable: let the runs call fsync, on which the results of a kill do not depend.
+        workers: let the runs start processes for pictures and pages.
     """
 
-    def __init__(self, folder: Path, zygote: Zygote, *, durable: bool = False) -> None:
+    def __init__(self, folder: Path, zygote: Zygote, *, durable: bool = False, workers: bool = True) -> None:
         self._folder = folder
         self._zygote = zygote
         self._durable = durable
+        self._workers = workers
         self._started: list[Run] = []
 
     def __enter__(self) -> Self:
@@ -166,6 +168,7 @@ class Runs:
             },
             "without": list(without),
             "durable": self._durable,
+            "workers": self._workers,
             "trace": None if trace is None else str(trace),
             "folder": str(folder),
             "now": now,

@@ -33,8 +33,10 @@ from typing import Any
 import exporter
 from exporter.cli.main import main, run
 from exporter.clock import SystemClock
+from exporter.worker import Worker
 from tests.support.disks import without_waiting
 from tests.support.trace import Trace
+from tests.support.workers import call_here
 
 CALLS = ("fsync", "rename", "replace", "link", "unlink", "mkdir", "rmdir", "truncate", "ftruncate")
 """The functions of :mod:`os` whose calls are counted, together with ``open`` for writing."""
@@ -102,6 +104,8 @@ def child(order: dict[str, Any], streams: Sequence[int]) -> None:
         SystemClock.now = lambda _: moment  # type: ignore[method-assign, assignment]
     if order["file_size"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["file_size"], order["file_size"]))
+    if not order["workers"]:
+        Worker.submit = call_here  # type: ignore[method-assign, assignment]
     if not order["durable"]:
         os.fsync = without_waiting  # type: ignore[assignment]  # only descriptors are given
     trace = Trace() if order["trace"] is not None else None
