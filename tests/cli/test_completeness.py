@@ -226,7 +226,13 @@ ROWS: dict[str, Row] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ROWS)
+OFTEN = {"all read", "picture pending", "picture lost", "entry unreadable", "comments kept back", "too large"}
+"""The rows that are always tried; a site is made for each."""
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in OFTEN else pytest.param(name, marks=pytest.mark.thorough) for name in ROWS]
+)
 def test_all_places_agree(name: str, served: Served, program: Program, tmp_path: Path) -> None:
     row, root = ROWS[name], tmp_path / "archive"
     row.change(served)
@@ -264,7 +270,7 @@ def test_all_places_agree(name: str, served: Served, program: Program, tmp_path:
 
     assert about(root) == (complete, numbers)
 
-    again = backup(program, served, tmp_path / "quiet", *row.options, "-q")
+    again = backup(program, served, tmp_path / "quiet", *row.options, "-q", "--no-site")
     assert again.code == row.code
     assert again.out == ""
     assert again.err.count("\n") == bool(row.quiet)
@@ -349,7 +355,13 @@ def test_a_wrong_rule_does_not_make_uploads_lost(served: Served, program: Progra
     assert "correct it with --file-url" in ran.err
 
 
-@pytest.mark.parametrize("fault", [faults.status(503), faults.status(403), faults.html, faults.reset])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        faults.status(503),
+        *(pytest.param(fault, marks=pytest.mark.thorough) for fault in (faults.status(403), faults.html, faults.reset)),
+    ],
+)
 def test_pending_pictures_are_asked_for_at_every_run(
     fault: Callable[[web.Request], Awaitable[web.StreamResponse | None]],
     served: Served,
@@ -473,7 +485,17 @@ def test_a_picture_that_the_guard_refuses_makes_the_backup_incomplete(
     assert "アドレスの制限で拒否" in page
 
 
-@pytest.mark.parametrize("wrong", [b"Not Found", b'{"error": 404}', png(1001)[:60], png(1001)[:8], png(7, 1, 1)])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        b"Not Found",
+        png(7, 1, 1),
+        *(
+            pytest.param(each, marks=pytest.mark.thorough)
+            for each in (b'{"error": 404}', png(1001)[:60], png(1001)[:8])
+        ),
+    ],
+)
 def test_a_file_that_contradicts_the_list_is_doubtful_until_accepted(
     wrong: bytes, served: Served, program: Program, tmp_path: Path
 ) -> None:
