@@ -98,7 +98,9 @@ async def test_the_public_part_needs_no_client_id(
     assert (tmp_path / "saved" / "versions" / "000001").is_dir()
 
 
-def test_a_token_is_tried_and_an_unknown_blog_leads_to_the_next_question(runs: Runs, tmp_path: Path, home: dict[str, str]) -> None:
+def test_a_token_is_tried_and_an_unknown_blog_leads_to_the_next_question(
+    runs: Runs, tmp_path: Path, home: dict[str, str]
+) -> None:
     with serving(generated_blog(3, 1, 1, blog_id="127.0.0.1"), require_token="right-token-1") as service:
         terminal = Terminal(runs, ("init", f"{service.base_url}/blog/", *REST), tmp_path, home)
         terminal.answer("Number [1]", "3")

@@ -143,7 +143,9 @@ def test_ctrl_d_at_the_question_leaves_the_finished_demo(
 
 
 @pytest.mark.parametrize("options", [["-q"], ["--yes"]])
-def test_nothing_is_asked(runs: Runs, options: list[str], folder: Path, environment: dict[str, str], tmp_path: Path) -> None:
+def test_nothing_is_asked(
+    runs: Runs, options: list[str], folder: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
     terminal = Terminal(runs, ["demo", *options], folder, environment)
     assert terminal.end() == 0, terminal.shown
     assert "[Y/n]" not in terminal.shown

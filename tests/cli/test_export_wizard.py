@@ -101,7 +101,9 @@ def test_a_move_in_japanese_from_the_first_question_to_the_next_steps(runs: Runs
     assert not list(home.glob("*-csv*"))
 
 
-def test_the_command_that_is_shown_does_the_same(runs: Runs, home: Path, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_that_is_shown_does_the_same(
+    runs: Runs, home: Path, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = Asked(runs, home, "C.UTF-8", "my-blog")
     asked.reply("number", NUMBERS["wordpress"])
     asked.reply("home", "https://new.example")
@@ -255,7 +257,9 @@ def test_a_book_and_a_bag_ask_their_own_questions(runs: Runs, home: Path) -> Non
         ("note", "note が wxr のファイル", "アプリではできません"),
     ],
 )
-def test_every_target_is_written_with_its_known_limits(runs: Runs, home: Path, name: str, doubt: str, step: str) -> None:
+def test_every_target_is_written_with_its_known_limits(
+    runs: Runs, home: Path, name: str, doubt: str, step: str
+) -> None:
     asked = Asked(runs, home, "ja_JP.UTF-8", "my-blog", "--public-open-flg", "1", "--visible-delete-flg", "f")
     for question, reply in (
         ("number", NUMBERS[name]),
@@ -286,7 +290,14 @@ def test_every_target_is_written_with_its_known_limits(runs: Runs, home: Path, n
     ],
 )
 def test_pages_for_a_starter_and_comments_in_the_chosen_place(
-    runs: Runs, home: Path, program: Program, monkeypatch: pytest.MonkeyPatch, name: str, way: str, folder: str, files: set[str]
+    runs: Runs,
+    home: Path,
+    program: Program,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    way: str,
+    folder: str,
+    files: set[str],
 ) -> None:
     said = ("--public-open-flg", "1", "--visible-delete-flg", "f", "--old-url", "https://{blog_id}/Entry/{entry_id}/")
     asked = Asked(runs, home, "en_US.UTF-8", "my-blog", *said)

@@ -226,7 +226,9 @@ def test_a_failing_home_keeps_the_records_that_were_sent(
 
 @pytest.mark.no_cover
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
-def test_a_terminal_shows_bars_and_a_home_cannot_control_it(runs: Runs, archive: Path, home: Home, tmp_path: Path) -> None:
+def test_a_terminal_shows_bars_and_a_home_cannot_control_it(
+    runs: Runs, archive: Path, home: Home, tmp_path: Path
+) -> None:
     home.refuse_write = lambda route, _: (
         home.refuse(403, "no", f"No{PAYLOAD}\x1b[2J") if route.endswith("comments") else None
     )

@@ -26,20 +26,28 @@ def tree(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two copies of the sample archive, which no command may change."""
+    folder = tmp_path_factory.mktemp("places")
+    for name in ("mine", "other"):
+        shutil.copytree(ROOT, folder / name)
+    return folder
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda words: f"{words[0]} {words[1]}")
-@pytest.mark.parametrize("inside", ["archive.json", "versions/000001/entries.jsonl", "new", "latest/site/new"])
-@pytest.mark.parametrize("whose", ["mine", "other"])
 def test_no_output_goes_into_an_archive(
-    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], inside: str, whose: str
+    program: Program, places: Path, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests, command: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("BLOG_EXPORTER_NEW_HOME_TOKEN", "abcd")
-    places = {"mine": tmp_path / "mine", "other": tmp_path / "other"}
-    for place in places.values():
-        shutil.copytree(ROOT, place)
-    before = tree(tmp_path)
-    places |= {"inside": places[whose] / inside, "folder": ROOT / "latest" / "markdown"}
-    words = [word.format(**places) for word in command]
-    for force in ([], ["--force"] if command[0] != "move" else []):
-        done = program(*words, *force)
-        assert done.code == 2, done.err
-        assert {name: data for name, data in tree(tmp_path).items() if "/.work/" not in name} == before
+    before = tree(places)
+    mine, other = places / "mine", places / "other"
+    for inside in ("archive.json", "versions/000001/entries.jsonl", "new", "latest/site/new"):
+        for whose in (mine, other):
+            with subtests.test(inside=inside, whose=whose.name):
+                given = {"mine": mine, "other": other, "inside": whose / inside, "folder": ROOT / "latest" / "markdown"}
+                words = [word.format(**given) for word in command]
+                for force in ([], ["--force"] if command[0] != "move" else []):
+                    done = program(*words, *force)
+                    assert done.code == 2, done.err
+    assert {name: data for name, data in tree(places).items() if "/.work/" not in name} == before

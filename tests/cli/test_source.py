@@ -4,49 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sys
 import zipfile
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from tests.cli.conftest import Program
 from tests.library.test_two_ways import exported
 from tests.support.public_blog import PublicBlog, posts, serving
-from tests.support.schemas import check_json
+from tests.support.runs import Done, Runs
 
-
-@dataclass
-class Ended:
-    """The end of a command."""
-
-    code: int
-    out: str
-    err: str
-
-
-Command = Callable[..., Awaitable[Ended]]
+Command = Callable[..., Awaitable[Done]]
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Command:
+def command(runs: Runs, tmp_path: Path) -> Command:
     """Return what runs the program in a separate process, in the test's folder."""
 
-    async def run(*arguments: object) -> Ended:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "exporter", *map(str, arguments)),
-            cwd=tmp_path,
-            env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config"), "LANG": "C.UTF-8"},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        out, err = await process.communicate()
-        check_json(arguments, out.decode())
-        return Ended(process.returncode or 0, out.decode(), err.decode())
+    async def run(*arguments: object) -> Done:
+        environ = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "LANG": "C.UTF-8"}
+        return await asyncio.to_thread(runs.run, *arguments, folder=tmp_path, environ=environ)
 
     return run
 
@@ -117,13 +97,15 @@ async def test_another_file_is_refused_in_one_line(
 
 
 @pytest.mark.parametrize("verb", ["backup", "check", "init", "capture"])
-@pytest.mark.parametrize(
-    "name", ["nosuch.txt", "nosuch.XML", "no/such.zip", "/no/such.csv", "ブログ.txt.gz", "C:\\x.wxr"]
-)
-async def test_a_missing_file_is_named_as_a_file(command: Command, tmp_path: Path, verb: str, name: str) -> None:
-    done = await command(verb, name)
-    assert done.code == 2
-    assert f"There is no file {name}." in done.err
+def test_a_missing_file_is_named_as_a_file(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests, verb: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("nosuch.txt", "nosuch.XML", "no/such.zip", "/no/such.csv", "ブログ.txt.gz", "C:\\x.wxr"):
+        with subtests.test(name=name):
+            done = program(verb, name)
+            assert done.code == 2
+            assert f"There is no file {name}." in done.err
 
 
 async def test_an_address_is_explored_and_remembered(command: Command, tmp_path: Path) -> None:

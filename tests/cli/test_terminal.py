@@ -115,7 +115,9 @@ COMMANDS: Final[list[tuple[Any, ...]]] = [
 @pytest.mark.parametrize(
     "command", COMMANDS, ids=lambda command: " ".join(command)[:30].encode("unicode_escape").decode()
 )
-def test_no_command_lets_text_control_the_terminal(runs: Runs, hostile: Path, tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_no_command_lets_text_control_the_terminal(
+    runs: Runs, hostile: Path, tmp_path: Path, command: tuple[str, ...]
+) -> None:
     name, *rest = command
     shown = on_terminal(runs, tmp_path, name, hostile, *rest)
     assert shown
@@ -133,7 +135,9 @@ def test_no_export_lets_text_control_the_terminal(runs: Runs, hostile: Path, tmp
 
 
 def test_the_questions_do_not_let_text_control_the_terminal(runs: Runs, hostile: Path, tmp_path: Path) -> None:
-    terminal = Terminal(runs, ["export", hostile], tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config"), "LANG": "C.UTF-8"})
+    terminal = Terminal(
+        runs, ["export", hostile], tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config"), "LANG": "C.UTF-8"}
+    )
     terminal.interrupt("1  ")
     terminal.end()
     assert STEERING.findall(terminal.shown) == []
