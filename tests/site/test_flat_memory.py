@@ -7,6 +7,8 @@ import tracemalloc
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.site.history import ArchiveHistory
@@ -14,6 +16,8 @@ from exporter.site.view import SiteView
 from tests.archive.builder import Built, record
 
 ENTRIES: Final = 1_000
+FEW_ENTRIES: Final = 150
+FEW_ENTRIES_BYTES: Final = 2_000_000
 COMMENTS: Final = 10
 """Comments of each entry."""
 BYTES_PER_ENTRY: Final = 800
@@ -62,7 +66,13 @@ def peak(built: Built) -> int:
     return most
 
 
+@pytest.mark.thorough
 def test_an_entry_and_its_comments_take_little_memory(tmp_path: Path) -> None:
     peak(blog(tmp_path / "warm", 20))  # what is read once for the whole program
     small, large = (peak(blog(tmp_path / f"{entries}", entries)) for entries in (ENTRIES, 3 * ENTRIES))
     assert (large - small) / (2 * ENTRIES) < BYTES_PER_ENTRY
+
+
+def test_a_small_blog_takes_little_memory(tmp_path: Path) -> None:
+    peak(blog(tmp_path / "warm", 20))
+    assert peak(blog(tmp_path / "blog", FEW_ENTRIES)) < FEW_ENTRIES_BYTES

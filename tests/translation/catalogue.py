@@ -15,6 +15,7 @@ import json
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,8 +73,13 @@ class Sentence(NamedTuple):
         return self.text if self.many is None else (self.text, self.many)
 
 
-def sentences() -> Iterator[Sentence]:
-    """Yield the templates in the program."""
+@cache
+def sentences() -> tuple[Sentence, ...]:
+    """Return the templates in the program."""
+    return tuple(_sentences())
+
+
+def _sentences() -> Iterator[Sentence]:
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and takes_a_template(node):

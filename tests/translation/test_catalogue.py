@@ -46,8 +46,9 @@ def test_translations_have_the_fields_of_their_sentence(catalog: Catalog) -> Non
 def test_it_is_written_and_compiled_as_by_make_messages(catalog: Catalog) -> None:
     language = catalog.locale_identifier
     assert language is not None
-    assert place(language, "po").read_bytes() == as_po(updated(read(language))), "run make messages"
-    assert place(language, "mo").read_bytes() == as_mo(updated(read(language))), "run make messages"
+    made = updated(read(language))
+    assert place(language, "po").read_bytes() == as_po(made), "run make messages"
+    assert place(language, "mo").read_bytes() == as_mo(made), "run make messages"
 
 
 def test_no_sentence_is_used_both_with_and_without_a_plural() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.runs import Zygote
+from tests.window.forked_jobs import forked_jobs
 from tests.window.in_thread import Running, running_window
 
 
@@ -23,8 +25,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def running(home: Path, archive: Path) -> Iterator[Running]:
+def running(home: Path, archive: Path, zygote: Zygote) -> Iterator[Running]:
     """A window that knows the demo's archive."""
-    with running_window(home / "window", archive) as window:
+    with forked_jobs(zygote), running_window(home / "window", archive) as window:
         yield window
         assert window.warnings == []

@@ -23,7 +23,7 @@ from exporter.window.routes import ROUTES
 from exporter.window.server import WindowServer
 from exporter.window.window import Window
 
-_TOKEN: Final = "a-secret-of-the-tests"
+_TOKEN: Final = "a-token-of-the-tests"
 _PATIENCE_SECONDS: Final = 240.0
 
 Form = Sequence[tuple[str, str]]
@@ -96,9 +96,10 @@ class Running:
 
 
 @contextmanager
-def running_window(folder: Path, archive: Path, language: str = "en") -> Iterator[Running]:
-    """Serve a window that knows an archive."""
-    note_archive(archive)
+def running_window(folder: Path, archive: Path | None = None, language: str = "en") -> Iterator[Running]:
+    """Serve a window that knows an archive, or none."""
+    if archive is not None:
+        note_archive(archive)
     window = Window(folder, language, f"/{_TOKEN}/", ROUTES)
     warnings: list[str] = []
     server = WindowServer(window, Place("127.0.0.1", 0, _TOKEN), warnings.append)
@@ -125,3 +126,5 @@ def running_window(folder: Path, archive: Path, language: str = "en") -> Iterato
             job.stop()
         for child in window.jobs._children:
             child.wait(_PATIENCE_SECONDS)
+        for way in window.jobs._asking.values():
+            way.close()

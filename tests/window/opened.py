@@ -1,4 +1,4 @@
-"""A window in a separate process, as a person starts it, with a home and a crontab for the test."""
+"""A window in a separate process, as a person starts it, or in a thread, with a home and a crontab for the test."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pytest
+
 from exporter.window.jobs import Job, Jobs
-from tests.support.runs import ROOT, unmeasured
+from tests.support.runs import ROOT, Zygote, unmeasured
 from tests.support.schedulers import CRONTAB
+from tests.window.forked_jobs import forked_jobs
+from tests.window.in_thread import running_window
 
 PATIENCE_SECONDS = 240.0
 """Programs start slowly on a loaded machine."""
@@ -38,12 +42,10 @@ class Opened:
     Attributes:
         home: the person's home folder.
         address: the first page's, with the secret.
-        process: the window's.
     """
 
     home: Path
     address: str
-    process: subprocess.Popen[str]
 
     @property
     def origin(self) -> str:
@@ -64,6 +66,17 @@ class Opened:
         """Wait until a job of this kind exists, and return the newest."""
         found = until(lambda: [job for job in self.jobs.all() if job.about.split()[0] == about], f"a job: {about}")
         return found[0]  # type: ignore[no-any-return]
+
+
+@dataclass
+class OpenedProcess(Opened):
+    """A window in a separate process.
+
+    Attributes:
+        process: the window's.
+    """
+
+    process: subprocess.Popen[str]
 
     def kill(self) -> None:
         """End the window as a power cut does."""
@@ -97,7 +110,18 @@ def command(*words: object) -> list[str]:
 
 
 @contextmanager
-def opened(home: Path, language: str = "ja") -> Iterator[Opened]:
+def opened_in_thread(home: Path, zygote: Zygote, language: str = "en") -> Iterator[Opened]:
+    """Start the window in a thread of this process, and fork its jobs."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment(home).items():
+            patch.setenv(name, value)
+        with forked_jobs(zygote), running_window(state_folder(home), language=language) as window:
+            yield Opened(home, window.url)
+            assert window.warnings == []
+
+
+@contextmanager
+def opened(home: Path, language: str = "ja") -> Iterator[OpenedProcess]:
     """Start the window, and end it and its jobs afterwards."""
     process = subprocess.Popen(
         command("app", "--no-open", "--lang", language),
@@ -105,7 +129,7 @@ def opened(home: Path, language: str = "ja") -> Iterator[Opened]:
         text=True,
     )  # fmt: skip
     assert process.stdout is not None
-    window = Opened(home, process.stdout.readline().strip(), process)
+    window = OpenedProcess(home, process.stdout.readline().strip(), process)
     try:
         assert window.address.startswith("http://127.0.0.1:"), window.address
         yield window

@@ -126,6 +126,15 @@ def test_jobs_that_start_in_one_second_keep_their_order(running: Running, archiv
     until(lambda: not jobs.running(), "the commands end")
 
 
+def test_a_time_that_is_none_plans_no_night(machine: Machine, running: Running, archive: Path) -> None:
+    page = running.page_of(archive, "/schedule")
+    assert running.post(page, [("time", "25:00")]).status == 400
+    assert running.window.jobs.all() == []
+    running.post(page, [("time", "03:17")])
+    assert running.newest(archive).words == ("schedule", "install", str(archive), "--at", "03:17")
+
+
+@pytest.mark.thorough
 def test_a_night_is_planned_and_ended(
     machine: Machine, running: Running, archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

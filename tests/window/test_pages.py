@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import signal
-import subprocess
 from collections.abc import Iterator
 from html import unescape
 from http.client import HTTPConnection
@@ -18,11 +17,13 @@ import pytest
 from aiohttp import web
 
 from exporter.archive.lock import ArchiveLock
+from exporter.cli.main import main
 from exporter.clock import SystemClock
+from exporter.window import jobs
 from tests.support.demo_service import Before, DemoService
 from tests.support.generated import generated_blog
-from tests.support.runs import findings, lines_of_runs, serving
-from tests.window.opened import PATIENCE_SECONDS, Opened, command, environment, opened, until
+from tests.support.runs import Zygote, findings, lines_of_runs, serving
+from tests.window.opened import PATIENCE_SECONDS, Opened, environment, opened, opened_in_thread, until
 
 BLOG_ID = "generated.blog.example.jp"
 
@@ -84,19 +85,18 @@ def service() -> Iterator[DemoService]:
 
 
 @pytest.fixture
-def reader(tmp_path: Path, service: DemoService) -> Iterator[Reader]:
-    """Open a window whose settings know the service of the blog."""
+def home(tmp_path: Path, service: DemoService) -> Path:
+    """A home whose settings know the service of the blog."""
     settings = tmp_path / ".config" / "blog-exporter" / "blog-exporter.toml"
     settings.parent.mkdir(parents=True)
     settings.write_text(f'[profiles.own]\nblog_hosts = "{BLOG_ID}"\nbase_url = "{service.base_url}"\n')
-    with opened(tmp_path, "en") as window:
-        yield Reader(window)
+    return tmp_path
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
-    """Open one window for the tests that save nothing."""
-    with opened(tmp_path_factory.mktemp("home"), "en") as window:
+@pytest.fixture
+def reader(home: Path, zygote: Zygote) -> Iterator[Reader]:
+    """Open a window."""
+    with opened_in_thread(home, zygote) as window:
         yield Reader(window)
 
 
@@ -147,20 +147,21 @@ def test_the_first_backup_and_what_can_be_done_with_it(reader: Reader) -> None:
     assert urlsplit(address[1]).netloc != urlsplit(reader.window.address).netloc
 
 
-def test_a_run_goes_on_without_the_window_and_a_new_window_finds_it(
-    reader: Reader, service: DemoService, tmp_path: Path
-) -> None:
+@pytest.mark.thorough
+def test_a_run_goes_on_without_the_window_and_a_new_window_finds_it(home: Path, service: DemoService) -> None:
     service.before = late(0.4)
-    _, place, _ = reader.send("look", address=BLOG_ID)
-    place, _ = reader.settled(place)
-    reader.send(place.replace("found", "begin"), place="~/blogs/sea", when="never")
-    job = reader.window.newest("init")
-    until(lambda: job.state().running, "the backup runs")
-    reader.window.kill()
-    with opened(tmp_path, "en") as window:
-        assert job.id in Reader(window).get()
-        assert "Everything is saved" in Reader(window).settled(f"job/{job.id}")[1]
-    assert findings(tmp_path / "blogs" / "sea") == []
+    with opened(home, "en") as killed:
+        reader = Reader(killed)
+        _, place, _ = reader.send("look", address=BLOG_ID)
+        place, _ = reader.settled(place)
+        reader.send(place.replace("found", "begin"), place="~/blogs/sea", when="never")
+        job = killed.newest("init")
+        until(lambda: job.state().running, "the backup runs")
+        killed.kill()
+        with opened(home, "en") as window:
+            assert job.id in Reader(window).get()
+            assert "Everything is saved" in Reader(window).settled(f"job/{job.id}")[1]
+    assert findings(home / "blogs" / "sea") == []
 
 
 def test_a_killed_run_is_shown_as_stopped_and_continues(reader: Reader, service: DemoService) -> None:
@@ -171,7 +172,9 @@ def test_a_killed_run_is_shown_as_stopped_and_continues(reader: Reader, service:
     root = reader.window.home / "blogs" / "sea"
     until(lambda: ArchiveLock(root / ".work" / "lock").holder(), "the backup has the archive")
     os.kill(int(ArchiveLock(job.folder / "lock").holder()["pid"]), signal.SIGKILL)
-    _, page = reader.settled(place)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jobs, "_STARTING_SECONDS", 0.0)  # it has said nothing, as if it had yet to start
+        _, page = reader.settled(place)
     assert "Stopped: the program was ended" in page
     service.before = None
     _, there, _ = reader.send(f"job/{job.id}/again")
@@ -207,11 +210,12 @@ def test_a_second_run_of_an_archive_says_that_the_first_one_runs(reader: Reader)
     assert findings(root) == []
 
 
-def test_a_second_start_opens_the_window_that_is_there(reader: Reader, tmp_path: Path) -> None:
-    done = subprocess.run(
-        command("app", "--no-open"), env=environment(tmp_path), cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == reader.window.address
+def test_a_second_start_opens_the_window_that_is_there(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with opened(home, "en") as window, pytest.MonkeyPatch.context() as patch:
+        for name, value in environment(home).items():
+            patch.setenv(name, value)
+        assert main(["app", "--no-open"]) == 0
+        assert capfd.readouterr().out.strip() == window.address
 
 
 def test_an_exported_file(reader: Reader) -> None:
@@ -226,24 +230,21 @@ def test_an_exported_file(reader: Reader) -> None:
     assert findings(reader.window.home / "blogs" / "minato") == []
 
 
-@pytest.mark.parametrize(
-    ("address", "said"),
-    [
+def test_what_is_no_blog(reader: Reader) -> None:
+    for address, said in (
         ("", "Paste a blog's address"),
         ("no such thing", "neither the address of a blog nor a file"),
         ("https://user:secret@blog.example.jp/", "***@blog.example.jp"),
-    ],
-)
-def test_what_is_no_blog(shared: Reader, address: str, said: str) -> None:
-    status, _, page = shared.send("look", address=address)
-    assert status == 400
-    assert said in page
-    assert "secret" not in page
+    ):
+        status, _, page = reader.send("look", address=address)
+        assert status == 400, address
+        assert said in page
+        assert "secret" not in page
 
 
-def test_an_address_that_does_not_answer(shared: Reader) -> None:
-    _, place, _ = shared.send("look", address="http://127.0.0.1:9/")
-    _, page = shared.settled(place)
+def test_an_address_that_does_not_answer(reader: Reader) -> None:
+    _, place, _ = reader.send("look", address="http://127.0.0.1:9/")
+    _, page = reader.settled(place)
     assert "That cannot be saved yet" in page
     assert "127.0.0.1" in page
     assert "blog-exporter check http://127.0.0.1:9/" in page

@@ -11,7 +11,8 @@ import pytest
 from tests.login.conftest import visited
 from tests.support.generated import generated_blog
 from tests.support.oauth_server import CLIENT_ID, CLIENT_SECRET, OAuthServer, guarded
-from tests.window.opened import opened, until
+from tests.support.runs import Zygote
+from tests.window.opened import opened, opened_in_thread, until
 from tests.window.test_pages import BLOG_ID, Reader
 
 
@@ -22,8 +23,8 @@ def server() -> Iterator[OAuthServer]:
 
 
 @pytest.fixture
-def reader(tmp_path: Path, server: OAuthServer) -> Iterator[Reader]:
-    """Open a window whose settings know the guarded service. No server runs at its redirect address."""
+def home(tmp_path: Path, server: OAuthServer) -> Path:
+    """A home whose settings know the guarded service. No server runs at its redirect address."""
     settings = tmp_path / ".config" / "blog-exporter" / "blog-exporter.toml"
     settings.parent.mkdir(parents=True)
     settings.write_text(
@@ -31,7 +32,12 @@ def reader(tmp_path: Path, server: OAuthServer) -> Iterator[Reader]:
         'oauth_authorize_url = "{base_url}/oauth"\noauth_token_url = "{base_url}/oauth/token"\n'
         'oauth_redirect_uri = "https://client.example.jp/back"\n'
     )
-    with opened(tmp_path, "en") as window:
+    return tmp_path
+
+
+@pytest.fixture
+def reader(home: Path, zygote: Zygote) -> Iterator[Reader]:
+    with opened_in_thread(home, zygote) as window:
         yield Reader(window)
 
 
@@ -59,6 +65,7 @@ def test_a_pasted_answer_signs_in(reader: Reader, server: OAuthServer) -> None:
     assert server.counts["authorization_code"] == 1
 
 
+@pytest.mark.thorough
 def test_a_refusal_is_said_and_leads_back(reader: Reader) -> None:
     found, there, address = asked(reader)
     reader.send(f"{there}/reply", answer=visited(address, "deny"))
@@ -67,9 +74,11 @@ def test_a_refusal_is_said_and_leads_back(reader: Reader) -> None:
     assert f'{found}"' in page
 
 
-def test_a_question_that_no_window_can_answer_any_more_ends(reader: Reader, tmp_path: Path) -> None:
-    _, there, _ = asked(reader)
-    reader.window.kill()
-    with opened(tmp_path, "en") as window:
-        _, page = Reader(window).settled(there)
+@pytest.mark.thorough
+def test_a_question_that_no_window_can_answer_any_more_ends(home: Path) -> None:
+    with opened(home, "en") as killed:
+        _, there, _ = asked(Reader(killed))
+        killed.kill()
+        with opened(home, "en") as window:
+            _, page = Reader(window).settled(there)
     assert "Nobody answered this question" in page
