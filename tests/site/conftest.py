@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from exporter.site import thumbnails
 from tests.archive.builder import Built
 from tests.site.building import build, demo_archive
+from tests.site.in_process import InProcess
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _pictures_are_reduced_in_this_process() -> Iterator[None]:
+    """Make thumbnails without new processes, except for the tests of these."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(thumbnails, "Worker", InProcess)
+        yield
 
 
 @pytest.fixture(scope="session")

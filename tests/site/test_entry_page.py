@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -111,6 +111,7 @@ def _comment(site: Site, comment: Any) -> dict[str, Any]:
     }
 
 
+@settings(max_examples=30)
 @given(st.lists(_entries, min_size=1, max_size=3), st.lists(_comments, max_size=2), _LANGUAGES, st.booleans())
 def test_a_page_equals_the_output_of_the_template(
     entries: list[dict[str, Any]], comments: list[dict[str, Any]], language: str, public: bool

@@ -42,7 +42,7 @@ def large_blog(root: Path) -> Built:
     return built
 
 
-@pytest.fixture(scope="module", params=["ja", "en"])
+@pytest.fixture(scope="module", params=["ja", pytest.param("en", marks=pytest.mark.thorough)])
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     built = large_blog(tmp_path_factory.mktemp("numbers") / "blog")
     build(built, language=request.param)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.site import facts as module
@@ -23,6 +23,7 @@ def found(blog: Blog, before: dict[str, Known] | None = None) -> dict[str, Known
     return dict(related(now, before or {}))
 
 
+@settings(max_examples=30)
 @given(st.lists(_BLOG, min_size=2, max_size=5))
 def test_an_incremental_result_equals_a_new_one(blogs: list[Blog]) -> None:
     before: dict[str, Known] = {}

@@ -22,7 +22,7 @@ from tests.site.picture_blog import picture_blog
 
 @pytest.fixture(scope="session")
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    return crowded_blog(tmp_path_factory.mktemp("crowded"), 150, 300)
+    return crowded_blog(tmp_path_factory.mktemp("crowded"), 60, 120)
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +30,9 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return picture_blog(tmp_path_factory.mktemp("pictures"), months=4)
 
 
-@pytest.mark.parametrize("name", ["demo", "crowded", "pictures"])
+@pytest.mark.parametrize(
+    "name", ["demo", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("crowded", "pictures"))]
+)
 def test_all_files_are_equal(name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "processors", lambda: 2)
     monkeypatch.setattr(Worker, "has_room", True)
