@@ -41,10 +41,11 @@ def test_the_settings_page_names_every_setting_with_its_variable_form() -> None:
     assert PREFIX in text
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.name))
-def test_every_relative_link_of_a_document_has_a_target(path: Path) -> None:
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text(encoding="utf-8")):
-        assert (path.parent / target).exists(), target
+def test_every_relative_link_of_a_document_has_a_target(subtests: pytest.Subtests) -> None:
+    for path in DOCUMENTS:
+        with subtests.test(path=path):
+            for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text(encoding="utf-8")):
+                assert (path.parent / target).exists(), target
 
 
 @pytest.mark.parametrize("command", ["status", "log", "verify", "rebuild"])

@@ -54,15 +54,16 @@ def test_the_tree_has_exactly_the_existing_classes() -> None:
     assert len(TREE) >= 20
 
 
-@pytest.mark.parametrize("name", sorted(CLASSES))
-def test_the_tree_shows_the_parent_and_the_code(name: str) -> None:
-    parent, code = TREE[name]
-    assert parent_of(name) == parent
-    assert len(CLASSES[name].__bases__) == 1
-    if code is not None:
-        assert CLASSES[name].exit_code == code
-    else:
-        assert "exit_code" not in vars(CLASSES[name])
+def test_the_tree_shows_the_parent_and_the_code(subtests: pytest.Subtests) -> None:
+    for name in sorted(CLASSES):
+        with subtests.test(name=name):
+            parent, code = TREE[name]
+            assert parent_of(name) == parent
+            assert len(CLASSES[name].__bases__) == 1
+            if code is not None:
+                assert CLASSES[name].exit_code == code
+            else:
+                assert "exit_code" not in vars(CLASSES[name])
 
 
 def test_a_class_owns_its_code_or_inherits_it() -> None:

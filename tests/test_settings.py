@@ -9,7 +9,7 @@ import pytest
 
 from exporter.errors import UsageError
 from exporter.service.blog_v1 import Options
-from exporter.setting_types import Setting, duration, hosts, size, zone
+from exporter.setting_types import duration, hosts, size, zone
 from exporter.settings import SETTINGS, Remembered, Settings, read_config, resolve
 
 
@@ -239,9 +239,10 @@ def test_a_token_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         resolve({"token_file": str(tmp_path / "none")}, environ={})
 
 
-@pytest.mark.parametrize(("name", "setting"), SETTINGS.items())
-def test_the_displayed_default_is_the_one_used(name: str, setting: Setting) -> None:
-    assert Settings().get(name) == (None if setting.default is None else setting.read(setting.default))
+def test_the_displayed_default_is_the_one_used(subtests: pytest.Subtests) -> None:
+    for name, setting in SETTINGS.items():
+        with subtests.test(name=name, setting=setting):
+            assert Settings().get(name) == (None if setting.default is None else setting.read(setting.default))
 
 
 @pytest.mark.parametrize(

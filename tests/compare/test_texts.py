@@ -19,9 +19,8 @@ from exporter.compare.texts import (
 )
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
+def test_known_rewritings_are_equal(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[str, str]] = [
         ("\"quoted\" and 'so'", "“quoted” and ‘so’"),
         ("``quoted''", "“quoted”"),
         ("1996--2003 --- or so", "1996–2003 — or so"),
@@ -37,10 +36,10 @@ from exporter.compare.texts import (
         ("<<so>>", "«so»"),
         ("a\x00b\ufffd\ud83d", "ab"),
         ("Wordpress", "WordPress"),
-    ],
-)
-def test_known_rewritings_are_equal(before: str, after: str) -> None:
-    assert letters(before) == letters(after)
+    ]
+    for before, after in rows:
+        with subtests.test(before=before, after=after):
+            assert letters(before) == letters(after)
 
 
 @pytest.mark.parametrize(

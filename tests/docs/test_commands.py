@@ -55,24 +55,27 @@ def parse(words: list[str]) -> None:
         command = inner
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.name))
-def test_the_parser_accepts_the_commands_in_a_document(path: Path) -> None:
-    text = path.read_text("utf-8")
-    wrong = []
-    for line in shown(text):
-        try:
-            parse(shlex.split(line))
-        except UsageError as error:
-            wrong.append((line, str(error)))
-    for line in SPOKEN.findall(text):
-        try:
-            parse(shlex.split(line))
-        except click.exceptions.NoArgsIsHelpError:
-            continue
-        except UsageError as error:
-            if not isinstance(error.__cause__, click.MissingParameter):  # in a sentence, arguments may be missing
-                wrong.append((line, str(error)))
-    assert wrong == []
+def test_the_parser_accepts_the_commands_in_a_document(subtests: pytest.Subtests) -> None:
+    for path in DOCUMENTS:
+        with subtests.test(path=path):
+            text = path.read_text("utf-8")
+            wrong = []
+            for line in shown(text):
+                try:
+                    parse(shlex.split(line))
+                except UsageError as error:
+                    wrong.append((line, str(error)))
+            for line in SPOKEN.findall(text):
+                try:
+                    parse(shlex.split(line))
+                except click.exceptions.NoArgsIsHelpError:
+                    continue
+                except UsageError as error:
+                    if not isinstance(
+                        error.__cause__, click.MissingParameter
+                    ):  # in a sentence, arguments may be missing
+                        wrong.append((line, str(error)))
+            assert wrong == []
 
 
 def test_most_commands_are_shown_and_a_wrong_one_is_found() -> None:

@@ -28,13 +28,14 @@ def test_every_command_has_one_and_json_md_links_each() -> None:
     assert [name for name in NAMES if any(validator(name).is_valid(each) for each in wrong)] == []
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_no_message_has_a_member_that_its_schema_does_not_name(name: str) -> None:
-    schema: Any = validator(name).schema
-    for message in schema.get("oneOf", [schema]):
-        assert message["additionalProperties"] is False
-        assert message["required"]
-        assert set(message["required"]) <= set(message["properties"])
+def test_no_message_has_a_member_that_its_schema_does_not_name(subtests: pytest.Subtests) -> None:
+    for name in NAMES:
+        with subtests.test(name=name):
+            schema: Any = validator(name).schema
+            for message in schema.get("oneOf", [schema]):
+                assert message["additionalProperties"] is False
+                assert message["required"]
+                assert set(message["required"]) <= set(message["properties"])
 
 
 @pytest.mark.parametrize("name", sorted(OFFLINE))

@@ -23,11 +23,10 @@ from tests.export.hostile import comment_word, entry_word, flagged_blog, hostile
 from tests.export.memory import SAID, Made, Memory, count, export
 
 WHOLE = {name: form for name, form in FORMATS.items() if not form.whole and name != "redirects"}
-every_format = pytest.mark.parametrize("form", WHOLE)
-every_body = pytest.mark.parametrize(
-    ("form", "body"),
-    [(name, body) for name, form in WHOLE.items() for body in (("markdown", "html") if form.bodies else ("html",))],
-)
+FORMS_AND_BODIES = [
+    (name, body) for name, form in WHOLE.items() for body in (("markdown", "html") if form.bodies else ("html",))
+]
+every_body = pytest.mark.parametrize(("form", "body"), FORMS_AND_BODIES)
 
 
 def words(made: Made, letter: str) -> set[int]:
@@ -42,17 +41,25 @@ def accounted(document: dict[str, Any]) -> bool:
     )
 
 
-@every_body
-def test_the_same_records_give_the_same_bytes(form: str, body: str) -> None:
-    first = hostile_export(form, body=body)
-    again = export(form, hostile_blog(), body=body)
-    assert first.files == again.files
-    assert first.copies == again.copies
-    assert first.document == again.document
+def test_the_same_records_give_the_same_bytes(subtests: pytest.Subtests) -> None:
+    for form, body in FORMS_AND_BODIES:
+        with subtests.test(form=form, body=body):
+            first = hostile_export(form, body=body)
+            again = export(form, hostile_blog(), body=body)
+            assert first.files == again.files
+            assert first.copies == again.copies
+            assert first.document == again.document
 
 
 @every_body
-@pytest.mark.parametrize("media", [{}, {"media_folder": True}, {"media_base_url": "https://new.example/m/"}])
+@pytest.mark.parametrize(
+    "media",
+    [
+        {},
+        pytest.param({"media_folder": True}, marks=pytest.mark.thorough),
+        pytest.param({"media_base_url": "https://new.example/m/"}, marks=pytest.mark.thorough),
+    ],
+)
 def test_every_hostile_entry_and_comment_is_exported(form: str, body: str, media: dict[str, Any]) -> None:
     made = hostile_export(form, body=body, **media)
     assert made.document["out"]["entries"] == 40
@@ -63,34 +70,37 @@ def test_every_hostile_entry_and_comment_is_exported(form: str, body: str, media
         assert made.document["out"]["comments"] == 120
 
 
-@every_body
-def test_no_flag_lets_anything_private_into_a_public_file(form: str, body: str) -> None:
-    blog, entries, comments = flagged_blog()
-    for extra in ({}, {"media_folder": True}, {"hidden_comments": True} if not WHOLE[form].holds_back else {}):
-        made = export(form, blog, body=body, **extra)
-        assert words(made, "e") == entries
-        assert words(made, "c") == (comments if WHOLE[form].comments else set())
-        assert accounted(made.document)
+def test_no_flag_lets_anything_private_into_a_public_file(subtests: pytest.Subtests) -> None:
+    for form, body in FORMS_AND_BODIES:
+        with subtests.test(form=form, body=body):
+            blog, entries, comments = flagged_blog()
+            for extra in ({}, {"media_folder": True}, {"hidden_comments": True} if not WHOLE[form].holds_back else {}):
+                made = export(form, blog, body=body, **extra)
+                assert words(made, "e") == entries
+                assert words(made, "c") == (comments if WHOLE[form].comments else set())
+                assert accounted(made.document)
 
 
-@every_format
-def test_nothing_declared_means_nothing_public(form: str) -> None:
-    blog, _, _ = flagged_blog()
-    for declared in (Declared(), Declared(all_as_draft=True), Declared(frozenset({"9"}))):
-        made = export(form, blog, declared=declared)
-        assert words(made, "e") == words(made, "c") == set()
-        assert made.document["out"]["entries"] == 0
-        assert accounted(made.document)
+def test_nothing_declared_means_nothing_public(subtests: pytest.Subtests) -> None:
+    for form in WHOLE:
+        with subtests.test(form=form):
+            blog, _, _ = flagged_blog()
+            for declared in (Declared(), Declared(all_as_draft=True), Declared(frozenset({"9"}))):
+                made = export(form, blog, declared=declared)
+                assert words(made, "e") == words(made, "c") == set()
+                assert made.document["out"]["entries"] == 0
+                assert accounted(made.document)
 
 
-@every_format
-def test_the_rest_is_everything_else(form: str) -> None:
-    blog, entries, _ = flagged_blog()
-    made = export(form, blog, side=Side.REST)
-    assert words(made, "e") == set(range(1, 126)) - entries
-    assert accounted(made.document)
-    holding = [name for name, data in made.files.items() if b"zqe" in data]
-    assert all("NOT-PUBLIC" in name or "/" in name for name in holding)
+def test_the_rest_is_everything_else(subtests: pytest.Subtests) -> None:
+    for form in WHOLE:
+        with subtests.test(form=form):
+            blog, entries, _ = flagged_blog()
+            made = export(form, blog, side=Side.REST)
+            assert words(made, "e") == set(range(1, 126)) - entries
+            assert accounted(made.document)
+            holding = [name for name, data in made.files.items() if b"zqe" in data]
+            assert all("NOT-PUBLIC" in name or "/" in name for name in holding)
 
 
 @pytest.mark.parametrize("form", [name for name, form in WHOLE.items() if form.drafts])
@@ -110,48 +120,54 @@ def test_formats_say_whether_they_have_drafts() -> None:
     ]  # fmt: skip
 
 
-@every_format
-def test_an_empty_blog(form: str) -> None:
-    made = export(form, Memory())
-    assert made.document["out"] == {"entries": 0, "comments": 0, "pictures": 0, "categories": 0}
+def test_an_empty_blog(subtests: pytest.Subtests) -> None:
+    for form in WHOLE:
+        with subtests.test(form=form):
+            made = export(form, Memory())
+            assert made.document["out"] == {"entries": 0, "comments": 0, "pictures": 0, "categories": 0}
 
 
-@every_format
-def test_the_choice_of_entries(form: str) -> None:
-    blog = Memory()
-    for number, year in enumerate(("2015", "2016", "2017"), 1):
-        blog.entry(str(number), entry_text=entry_word(number), year=year, category=f"類{number}")
-    assert words(export(form, blog, since=date(2016, 3, 5)), "e") == {2, 3}
-    assert words(export(form, blog, until=date(2016, 3, 5)), "e") == {1, 2}
-    assert words(export(form, blog, until=date(2016, 3, 4)), "e") == {1}
-    assert words(export(form, blog, category="類3"), "e") == {3}
-    made = export(form, blog, as_of=datetime(2016, 6, 1, tzinfo=UTC))
-    assert words(made, "e") == {1, 2}
-    assert "its date is later than the backup" in str(made.document["left_out"])
+def test_the_choice_of_entries(subtests: pytest.Subtests) -> None:
+    for form in WHOLE:
+        with subtests.test(form=form):
+            blog = Memory()
+            for number, year in enumerate(("2015", "2016", "2017"), 1):
+                blog.entry(str(number), entry_text=entry_word(number), year=year, category=f"類{number}")
+            assert words(export(form, blog, since=date(2016, 3, 5)), "e") == {2, 3}
+            assert words(export(form, blog, until=date(2016, 3, 5)), "e") == {1, 2}
+            assert words(export(form, blog, until=date(2016, 3, 4)), "e") == {1}
+            assert words(export(form, blog, category="類3"), "e") == {3}
+            made = export(form, blog, as_of=datetime(2016, 6, 1, tzinfo=UTC))
+            assert words(made, "e") == {1, 2}
+            assert "its date is later than the backup" in str(made.document["left_out"])
 
 
-@every_format
-def test_unread_entries_and_orphans_are_named(form: str) -> None:
-    blog = Memory()
-    blog.entry("1", title="ある")
-    blog.add(Kind.ENTRY_LIST, {"entry_id": "2", "title": "読めない"})
-    blog.comment("8", "77", cm_text=comment_word(8))
-    made = export(form, blog)
-    left = {(row["kind"], row["reason"]): row["ids"] for row in made.document["left_out"]}
-    assert left["entries", "listed, but the archive has no full record of it"] == ["2"]
-    assert left["comments", "its entry is not in the archive"] == ["8"]
-    assert words(made, "c") == set()
+def test_unread_entries_and_orphans_are_named(subtests: pytest.Subtests) -> None:
+    for form in WHOLE:
+        with subtests.test(form=form):
+            blog = Memory()
+            blog.entry("1", title="ある")
+            blog.add(Kind.ENTRY_LIST, {"entry_id": "2", "title": "読めない"})
+            blog.comment("8", "77", cm_text=comment_word(8))
+            made = export(form, blog)
+            left = {(row["kind"], row["reason"]): row["ids"] for row in made.document["left_out"]}
+            assert left["entries", "listed, but the archive has no full record of it"] == ["2"]
+            assert left["comments", "its entry is not in the archive"] == ["8"]
+            assert words(made, "c") == set()
 
 
-@every_format
-def test_file_names_are_safe(form: str) -> None:
-    made = hostile_export(form, body="html", media_folder=True)
-    for name in [*made.files, *made.copies]:
-        parts = name.split("/")
-        assert not {"", ".", ".."} & set(parts), name
-        assert all(len(part.encode()) <= 220 and not re.search(r'[\x00-\x1f\\:*?"<>|]', part) for part in parts), name
-    folded = [name.casefold() for name in [*made.files, *made.copies]]
-    assert len(set(folded)) == len(folded)
+def test_file_names_are_safe(subtests: pytest.Subtests) -> None:
+    for form in WHOLE:
+        with subtests.test(form=form):
+            made = hostile_export(form, body="html", media_folder=True)
+            for name in [*made.files, *made.copies]:
+                parts = name.split("/")
+                assert not {"", ".", ".."} & set(parts), name
+                assert all(
+                    len(part.encode()) <= 220 and not re.search(r'[\x00-\x1f\\:*?"<>|]', part) for part in parts
+                ), name
+            folded = [name.casefold() for name in [*made.files, *made.copies]]
+            assert len(set(folded)) == len(folded)
 
 
 class Counting(Memory):

@@ -93,23 +93,27 @@ HOSTILE: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(len(HOSTILE)))
-def test_hostile_entries(number: int) -> None:
-    raw = entry(**HOSTILE[number])
-    made = DEFAULT_SERVICE.post(raw)
-    rendered = page(
-        raw, comment(cm_text=raw["entry_text"] if isinstance(raw["entry_text"], str) else "", name=str(raw["title"]))
-    )
-    rendered.text.encode()
-    head, rest = rendered.text.removeprefix("---\n").split("\n---\n", 1)
-    found = yaml.safe_load(head)
-    assert found["title"] == made.title.replace("\ud83d", "\ufffd")
-    assert not {"script", "style"} & set(read_markdown(rest).tags)
-    assert "\x00" not in rest
-    assert "\x1b" not in rest
-    path = page_path(made.date, made.title, made.id)
-    assert len(path.split("/")[-1].encode()) <= 200
-    assert path.count("/") == (2 if made.date else 1)
+def test_hostile_entries(subtests: pytest.Subtests) -> None:
+    for number in range(len(HOSTILE)):
+        with subtests.test(number=number):
+            raw = entry(**HOSTILE[number])
+            made = DEFAULT_SERVICE.post(raw)
+            rendered = page(
+                raw,
+                comment(
+                    cm_text=raw["entry_text"] if isinstance(raw["entry_text"], str) else "", name=str(raw["title"])
+                ),
+            )
+            rendered.text.encode()
+            head, rest = rendered.text.removeprefix("---\n").split("\n---\n", 1)
+            found = yaml.safe_load(head)
+            assert found["title"] == made.title.replace("\ud83d", "\ufffd")
+            assert not {"script", "style"} & set(read_markdown(rest).tags)
+            assert "\x00" not in rest
+            assert "\x1b" not in rest
+            path = page_path(made.date, made.title, made.id)
+            assert len(path.split("/")[-1].encode()) <= 200
+            assert path.count("/") == (2 if made.date else 1)
 
 
 def test_there_are_at_least_40_hostile_entries() -> None:

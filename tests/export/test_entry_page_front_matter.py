@@ -72,12 +72,13 @@ TITLES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("loader", LOADERS)
-@pytest.mark.parametrize("title", TITLES)
-def test_titles_read_back(title: str, loader: Any) -> None:
-    text, replaced = front_matter(DEFAULT_SERVICE.post(entry(title=title)), 0)
-    assert read(text, loader)["title"] == title
-    assert replaced == 0
+def test_titles_read_back(subtests: pytest.Subtests) -> None:
+    for loader in LOADERS:
+        for title in TITLES:
+            with subtests.test(loader=loader, title=title):
+                text, replaced = front_matter(DEFAULT_SERVICE.post(entry(title=title)), 0)
+                assert read(text, loader)["title"] == title
+                assert replaced == 0
 
 
 def test_lone_surrogates_are_replaced_and_counted() -> None:

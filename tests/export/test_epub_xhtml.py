@@ -26,7 +26,8 @@ def made(html: str) -> str:
     return " ".join(xhtml(parse(html), ADDRESSES).split("\n")).replace("> <", "><").strip()
 
 
-@pytest.mark.parametrize(("html", "expected"), [
+def test_known_bodies(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[str, str]] = [
     ("<p>一<p>二", "<p>一</p><p>二</p>"),
     ("<b>太<p>段</p></b>", '<div class="b">太<p>段</p></div>'),
     ("<p><b><i>x</b>y</i>", "<p><b><i>x</i></b><i>y</i></p>"),
@@ -73,9 +74,10 @@ def made(html: str) -> str:
     ("<p> </p><hr><br>", "<hr /><br />"),
     ("<del>消<ins>足", "<del>消<ins>足</ins></del>"),
     ("<x-y>字</x-y>&lt;b&gt;&amp;", "字&lt;b&gt;&amp;"),
-])  # fmt: skip
-def test_known_bodies(html: str, expected: str) -> None:
-    assert made(html) == expected
+]  # fmt: skip
+    for html, expected in rows:
+        with subtests.test(html=html, expected=expected):
+            assert made(html) == expected
 
 
 def test_too_deep_elements_become_text() -> None:
@@ -161,12 +163,14 @@ def test_trees_made_at_random_hold_what_the_schema_lets_them(html: str) -> None:
             assert parent[-1].tag == "rt"
 
 
-@pytest.mark.parametrize(("address", "expected"), [
+def test_addresses_are_valid_for_strict_readers(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[str, str | None]] = [
     ("http://a.example", "http://a.example/"), (" /x ", f"{BASE}x"), ("http://日本.example/あ", "http://xn--wgv71a.example/%E3%81%82"),
     ("http://a.example/%zz?a[]=1", "http://a.example/%25zz?a%5B%5D=1"), ("http://a.example/#a b", "http://a.example/#a%20b"),
     ("mailto:a@b.example", "mailto:a@b.example"), ("mailto:?x", None), ("#x", None), ("", None), ("tel:1", None),
     ("http://a_b.example/", None), ("http://x..y/", None), ("http://-x-/", None), ("http://1.2.3/", None),
     ("http://192.0.2.1:80/", "http://192.0.2.1/"), ("http://u:p@a.example/", None), ("http://[x", None),
-])  # fmt: skip
-def test_addresses_are_valid_for_strict_readers(address: str, expected: str | None) -> None:
-    assert web_address(address, BASE) == expected
+]  # fmt: skip
+    for address, expected in rows:
+        with subtests.test(address=address, expected=expected):
+            assert web_address(address, BASE) == expected

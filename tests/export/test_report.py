@@ -55,16 +55,17 @@ def reasons(document: dict[str, Any]) -> set[str]:
     )
 
 
-@pytest.mark.parametrize("form", POSTS)
-def test_all_records_of_every_kind_are_exported_or_left_out(form: str) -> None:
-    for blog, options in [(small(), media) for media in MEDIA] + [(flagged_blog()[0], {})]:
-        document = export(form, blog, **PATTERNS, **options).document
-        for kind in KINDS:
-            left, referred = (count(document, part, kind) for part in ("left_out", "by_address"))
-            assert document["in"][kind] == document["out"][kind] + referred + left, kind
-            assert document["referred"][kind] == referred
-        for row in [*document["left_out"], *document["by_address"]]:
-            assert row["count"] == len(row["ids"]) == len(set(row["ids"]))
+def test_all_records_of_every_kind_are_exported_or_left_out(subtests: pytest.Subtests) -> None:
+    for form in POSTS:
+        with subtests.test(form=form):
+            for blog, options in [(small(), media) for media in MEDIA] + [(flagged_blog()[0], {})]:
+                document = export(form, blog, **PATTERNS, **options).document
+                for kind in KINDS:
+                    left, referred = (count(document, part, kind) for part in ("left_out", "by_address"))
+                    assert document["in"][kind] == document["out"][kind] + referred + left, kind
+                    assert document["referred"][kind] == referred
+                for row in [*document["left_out"], *document["by_address"]]:
+                    assert row["count"] == len(row["ids"]) == len(set(row["ids"]))
 
 
 def test_the_pictures_of_one_entry_are_copied_linked_or_lost() -> None:
@@ -99,21 +100,27 @@ def test_the_pictures_of_one_entry_are_copied_linked_or_lost() -> None:
     ]
 
 
-@pytest.mark.parametrize("form", POSTS)
-@pytest.mark.parametrize("media", MEDIA)
-def test_a_picture_is_written_only_if_its_bytes_are_stored(form: str, media: dict[str, Any]) -> None:
-    blog = Memory()
-    shown = "https://files.example.jp/v1/shown.png"
-    linked = "https://files.example.jp/v1/linked.png"
-    held = [blog.picture(url, entry_id="1", file_id=str(number)) for number, url in enumerate((shown, linked), 1)]
-    blog.entry("1", entry_text=f'<img src="{shown}"><a href="{linked}">x</a>')
-    made = export(form, blog, **PATTERNS, **media)
-    everything = made.everything() + str(made.copies).encode()
-    document = made.document
-    kept = sum(source.encode() in everything for source in held)
-    assert document["out"]["pictures"] == kept
-    assert document["in"]["pictures"] == (0 if form == "redirects" else 2)
-    assert kept == 2 or not (media.get("media_folder") and form in {"wxr", "movabletype", "atom", "jsonl", "parquet"})
+def test_a_picture_is_written_only_if_its_bytes_are_stored(subtests: pytest.Subtests) -> None:
+    for form in POSTS:
+        for media in MEDIA:
+            with subtests.test(form=form, media=media):
+                blog = Memory()
+                shown = "https://files.example.jp/v1/shown.png"
+                linked = "https://files.example.jp/v1/linked.png"
+                held = [
+                    blog.picture(url, entry_id="1", file_id=str(number))
+                    for number, url in enumerate((shown, linked), 1)
+                ]
+                blog.entry("1", entry_text=f'<img src="{shown}"><a href="{linked}">x</a>')
+                made = export(form, blog, **PATTERNS, **media)
+                everything = made.everything() + str(made.copies).encode()
+                document = made.document
+                kept = sum(source.encode() in everything for source in held)
+                assert document["out"]["pictures"] == kept
+                assert document["in"]["pictures"] == (0 if form == "redirects" else 2)
+                assert kept == 2 or not (
+                    media.get("media_folder") and form in {"wxr", "movabletype", "atom", "jsonl", "parquet"}
+                )
 
 
 def closing(document: dict[str, Any]) -> dict[str, Any]:
@@ -204,33 +211,40 @@ def test_more_ids_than_addresses_are_named() -> None:
 CAUSES = [Cause(reason, Matter.COMMENTS, "value") for reason in (*Reason, *Hidden)]
 
 
-@pytest.mark.parametrize("cause", CAUSES, ids=[cause.reason.name for cause in CAUSES])
-def test_every_reason_has_words_in_both_languages(cause: Cause) -> None:
-    english = sentence("comments", cause)
-    japanese = ja(english)
-    assert english.isascii()
-    assert any(ord(char) > 0x3000 for char in japanese)
-    assert "{" not in english + japanese
+def test_every_reason_has_words_in_both_languages(subtests: pytest.Subtests) -> None:
+    for cause in CAUSES:
+        with subtests.test(cause=cause):
+            english = sentence("comments", cause)
+            japanese = ja(english)
+            assert english.isascii()
+            assert any(ord(char) > 0x3000 for char in japanese)
+            assert "{" not in english + japanese
 
 
 def test_no_two_reasons_have_the_same_words() -> None:
     assert len({sentence("comments", cause) for cause in CAUSES}) == len(CAUSES)
 
 
-@pytest.mark.parametrize("form", POSTS)
-def test_every_reason_of_a_report_has_a_text(form: str) -> None:
-    made = [
-        export(form, hostile_blog(), **PATTERNS, max_bytes=1000),
-        export(form, flagged_blog()[0], side=Side.REST, **PATTERNS),
-    ]
-    for declared in (SAID, Declared(all_as_draft=True)):
-        options: dict[str, Any] = {**PATTERNS, "declared": declared, "category": "旅", "since": date(2020, 1, 1)}
-        made.append(export(form, small(), **options))
-    for one in made:
-        assert reasons(one.document)
-        for english, japanese in zip(one.report.lines(), one.report.lines(ja), strict=True):
-            assert english.partition("(")[0].isascii()
-            assert any(ord(char) > 0x3000 for char in japanese)
+def test_every_reason_of_a_report_has_a_text(subtests: pytest.Subtests) -> None:
+    for form in POSTS:
+        with subtests.test(form=form):
+            made = [
+                export(form, hostile_blog(), **PATTERNS, max_bytes=1000),
+                export(form, flagged_blog()[0], side=Side.REST, **PATTERNS),
+            ]
+            for declared in (SAID, Declared(all_as_draft=True)):
+                options: dict[str, Any] = {
+                    **PATTERNS,
+                    "declared": declared,
+                    "category": "旅",
+                    "since": date(2020, 1, 1),
+                }
+                made.append(export(form, small(), **options))
+            for one in made:
+                assert reasons(one.document)
+                for english, japanese in zip(one.report.lines(), one.report.lines(ja), strict=True):
+                    assert english.partition("(")[0].isascii()
+                    assert any(ord(char) > 0x3000 for char in japanese)
 
 
 def test_changes_since_an_older_version_are_reported() -> None:

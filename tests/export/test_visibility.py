@@ -187,33 +187,42 @@ def checked(form: str, entries: list[Draft], wish: Asked) -> None:
 
 
 @pytest.mark.parametrize("form", POSTS)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(entries=st.lists(drafts, min_size=1, max_size=6), wish=asked)
 def test_no_public_file_has_a_trace_of_private_records(form: str, entries: list[Draft], wish: Asked) -> None:
     checked(form, entries, wish)
 
 
-@pytest.mark.parametrize("form", POSTS)
-def test_every_value_of_every_flag_alone(form: str) -> None:
-    plain = Draft("f", "1", "f", ("2024", "03", "05"), {}, ("f", "t"))
-    entries = [plain]
-    for value in FLAGS:
-        entries += [
-            replace(plain, is_private=value), replace(plain, open_flg=value), replace(plain, period_flg=value),
-            replace(plain, listed={"open_flg": value}), replace(plain, listed={"period_flg": value}),
-            replace(plain, listed={"is_private": value}), replace(plain, delete_flgs=(value, value)),
-        ]  # fmt: skip
-    wish = Asked(frozenset({"1"}), False, frozenset({"f"}), False, None, None, False, {"media_folder": True})
-    checked(form, entries, wish)
+def test_every_value_of_every_flag_alone(subtests: pytest.Subtests) -> None:
+    for form in POSTS:
+        with subtests.test(form=form):
+            plain = Draft("f", "1", "f", ("2024", "03", "05"), {}, ("f", "t"))
+            entries = [plain]
+            for value in FLAGS:
+                entries += [
+                    replace(plain, is_private=value), replace(plain, open_flg=value), replace(plain, period_flg=value),
+                    replace(plain, listed={"open_flg": value}), replace(plain, listed={"period_flg": value}),
+                    replace(plain, listed={"is_private": value}), replace(plain, delete_flgs=(value, value)),
+                ]  # fmt: skip
+            wish = Asked(frozenset({"1"}), False, frozenset({"f"}), False, None, None, False, {"media_folder": True})
+            checked(form, entries, wish)
 
 
-@pytest.mark.parametrize("form", POSTS)
-def test_public_and_private_exports_share_no_entry_and_lose_none(form: str) -> None:
-    plain = Draft("f", "1", "f", ("2024", "03", "05"), {}, ("f", "t"))
-    entries = [plain, replace(plain, is_private="t"), replace(plain, open_flg="2"), replace(plain, day=("", "", ""))]
-    patterns = {
-        "old_urls": (AddressPattern("https://{blog_id}/Entry/{entry_id}/", "x"),),
-        "new_url": AddressPattern("https://new.example/{name}", "x"),
-    }
-    sides = {side: words(export(form, blog_of(entries), side=side, as_of=AS_OF, **patterns), "e") for side in Side}
-    assert sides == {Side.PUBLIC: {1}, Side.REST: {2, 3, 4}, Side.DRAFTS: set()}
+def test_public_and_private_exports_share_no_entry_and_lose_none(subtests: pytest.Subtests) -> None:
+    for form in POSTS:
+        with subtests.test(form=form):
+            plain = Draft("f", "1", "f", ("2024", "03", "05"), {}, ("f", "t"))
+            entries = [
+                plain,
+                replace(plain, is_private="t"),
+                replace(plain, open_flg="2"),
+                replace(plain, day=("", "", "")),
+            ]
+            patterns = {
+                "old_urls": (AddressPattern("https://{blog_id}/Entry/{entry_id}/", "x"),),
+                "new_url": AddressPattern("https://new.example/{name}", "x"),
+            }
+            sides = {
+                side: words(export(form, blog_of(entries), side=side, as_of=AS_OF, **patterns), "e") for side in Side
+            }
+            assert sides == {Side.PUBLIC: {1}, Side.REST: {2, 3, 4}, Side.DRAFTS: set()}

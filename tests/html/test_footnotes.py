@@ -78,8 +78,9 @@ def test_a_link_that_would_be_lost_stays_a_link(html: str) -> None:
 
 
 @pytest.mark.no_cover
-def test_thousands_of_links_into_one_paragraph_are_counted_once() -> None:
-    places = range(20_000)
+@pytest.mark.parametrize("count", [1_500, pytest.param(20_000, marks=pytest.mark.thorough)])
+def test_thousands_of_links_into_one_paragraph_are_counted_once(count: int) -> None:
+    places = range(count)
     into = "".join(f'<a id="r{at}" href="#n{at}">{at % 9}</a>' for at in places)
     back = "".join(f'<a id="n{at}" href="#r{at}"></a>' for at in places)
     assert noted(f"<p>{into}</p><p>{back}x</p>").count("[^1]") == len(places) + 1
@@ -89,9 +90,8 @@ def _note(text: str) -> str:
     return HATENA.replace("日本海。", text)
 
 
-@pytest.mark.parametrize(
-    ("text", "written"),
-    [
+def test_only_a_note_that_would_be_an_address_is_followed_by_invisible_text(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[str, str]] = [
         ("https://sea.example/", "https://sea.example/ &#32;"),
         ("(笑)", "(笑) &#32;"),
         ("(笑", "(笑"),
@@ -112,11 +112,11 @@ def _note(text: str) -> str:
         ('<ul><li>"題"</li></ul>', '&#32; &#32;\n\n    - "題"'),
         ("<pre>海</pre>", "&#32; &#32;\n\n    ```\n    海\n    ```"),
         ("<ul><li>海</li></ul>", "- 海"),
-    ],
-)
-def test_only_a_note_that_would_be_an_address_is_followed_by_invisible_text(text: str, written: str) -> None:
-    body = '<p>文<a href="#n" id="r">1</a></p><div id="n"><a href="#r">1</a> ' + text + "</div>"
-    assert noted(body) == f"文[^1]\n\n[^1]: {written}"
+    ]
+    for text, written in rows:
+        with subtests.test(text=text, written=written):
+            body = '<p>文<a href="#n" id="r">1</a></p><div id="n"><a href="#r">1</a> ' + text + "</div>"
+            assert noted(body) == f"文[^1]\n\n[^1]: {written}"
 
 
 def _text(element: HtmlElement) -> str:
@@ -127,9 +127,10 @@ def _text(element: HtmlElement) -> str:
     return fold(element.text_content())
 
 
-def test_notes_have_the_same_text_in_commonmark_in_gfm_and_on_the_site() -> None:
+@pytest.mark.parametrize("count", [60, pytest.param(300, marks=pytest.mark.thorough)])
+def test_notes_have_the_same_text_in_commonmark_in_gfm_and_on_the_site(count: int) -> None:
     notes = 0
-    for post in noted_posts(300):
+    for post in noted_posts(count):
         site, commonmark, gfm = (fragment_fromstring(html, create_parent="div") for html in post.read())
         own = [_text(site.get_element_by_id(place)).removeprefix(":") for place in post.notes]
         shown = [fold(each.text_content()) for each in commonmark.xpath('.//p[starts-with(., "[^")]')]
@@ -140,7 +141,7 @@ def test_notes_have_the_same_text_in_commonmark_in_gfm_and_on_the_site() -> None
             f"文[^{number}]" for number in range(1, len(own) + 1)
         )
         notes += len(own)
-    assert notes > 600
+    assert notes > 2 * count
 
 
 _COMMONMARK = MarkdownIt("commonmark")

@@ -12,9 +12,8 @@ def md(html: str) -> str:
     return to_markdown(html).text
 
 
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
+def test_inline(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[str, str]] = [
         ("<b>太字</b>です", "**太字**です"),
         ("これは<b>「重要」</b>です", "これは<strong>「重要」</strong>です"),
         ("<b>「重要」</b>", "**「重要」**"),
@@ -48,15 +47,14 @@ def md(html: str) -> str:
         ("<code><code>a</code></code>", "<code>a</code>"),
         ("<code>　</code>a", "<code>　</code>a"),
         ("<ruby>漢<rt>かん</rt></ruby>", "<ruby>漢<rt>かん</rt></ruby>"),
-    ],
-)
-def test_inline(html: str, expected: str) -> None:
-    assert md(html) == expected
+    ]
+    for html, expected in rows:
+        with subtests.test(html=html, expected=expected):
+            assert md(html) == expected
 
 
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
+def test_blocks(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[str, str]] = [
         ("<p>a</p><p>b", "a\n\nb"),
         ("a<br>b", "a\\\nb"),
         ("a<br><br>b", "a\n\nb"),
@@ -82,15 +80,14 @@ def test_inline(html: str, expected: str) -> None:
         ("<pre>a <b>b</b>\n\nc</pre>", "<div><pre>a <b>b</b>&#10;&#10;c</pre></div>"),
         ("<b><pre>a</pre></b>", "<div><strong><pre>a</pre></strong></div>"),
         ("<textarea><a href=x>y</a></textarea>", "```\n<a href=x>y</a>\n```"),
-    ],
-)
-def test_blocks(html: str, expected: str) -> None:
-    assert md(html) == expected
+    ]
+    for html, expected in rows:
+        with subtests.test(html=html, expected=expected):
+            assert md(html) == expected
 
 
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
+def test_lists(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[str, str]] = [
         ("<ul><li>a<li>b</ul>", "- a\n- b"),
         ("<ol start=3><li>a<li>b</ol>", "3. a\n4. b"),
         ("<ol start=-1><li>a</ol>", "1. a"),
@@ -107,13 +104,13 @@ def test_blocks(html: str, expected: str) -> None:
         ("<li>a<li>b", "- a\n- b"),
         ("<ul><li>x</ul><li>a<li>b", "- x\n\n+ a\n+ b"),
         ("<ul><li><pre>a\n\nb</pre></ul>", "- ```\n  a\n\n  b\n  ```"),
-    ],
-)
-def test_lists(html: str, expected: str) -> None:
-    assert md(html) == expected
-    assert render(expected).count("<li>") == expected.count("- ") + expected.count("+ ") + sum(
-        expected.count(f"{mark} ") for mark in ("1.", "2.", "3.", "4.", "1)")
-    ) - expected.count("- <!-- -->") + render(expected).count("<!-- -->") - expected.count(" -->")
+    ]
+    for html, expected in rows:
+        with subtests.test(html=html, expected=expected):
+            assert md(html) == expected
+            assert render(expected).count("<li>") == expected.count("- ") + expected.count("+ ") + sum(
+                expected.count(f"{mark} ") for mark in ("1.", "2.", "3.", "4.", "1)")
+            ) - expected.count("- <!-- -->") + render(expected).count("<!-- -->") - expected.count(" -->")
 
 
 def test_lists_are_not_nested_deeper_than_parsers_read() -> None:
@@ -121,9 +118,8 @@ def test_lists_are_not_nested_deeper_than_parsers_read() -> None:
     assert found.text == "あ" * 40 + "終"
 
 
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
+def test_links_and_images(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[str, str]] = [
         ('<a href="http://e.com/a(b) c">x</a>', "[x](http://e.com/a(b)%20c)"),
         ("<a href=/a)(b>x</a>", "[x](/a\\)\\(b)"),
         ("<a href=/%e7%8c%AB?q=%E7%8A%ac#%E6%B3%A8>x</a>", "[x](/猫?q=犬#注)"),
@@ -146,15 +142,14 @@ def test_lists_are_not_nested_deeper_than_parsers_read() -> None:
         ("<a href=/x><img src=/a.jpg alt=b></a>", "[![b](/a.jpg)](/x)"),
         ("<img alt=代わり>", "代わり"),
         ("<img src='data:image/png;base64,AA=='>", "![](data:image/png;base64,AA==)"),
-    ],
-)
-def test_links_and_images(html: str, expected: str) -> None:
-    assert md(html) == expected
+    ]
+    for html, expected in rows:
+        with subtests.test(html=html, expected=expected):
+            assert md(html) == expected
 
 
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
+def test_text_after_an_address_is_not_part_of_it(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[str, str]] = [
         ("見て http://x.jp/a_b. 次 www.x.jp 。", "見て http://x.jp/a_b. 次 www.x.jp 。"),
         ("http://x.jp/a、*星*", "<http://x.jp/a>、\\*星\\*"),
         ("http://x.jp/~a/", "<http://x.jp/~a/>"),
@@ -170,10 +165,10 @@ def test_links_and_images(html: str, expected: str) -> None:
         ("<h2>http://x.jp/a、*星*</h2>", "## <http://x.jp/a>、\\*星\\*"),
         ("&lt;http://x.jp/&gt;", "&lt;<http://x.jp/>>"),
         ("http:// と http://) と", "http:// と http://) と"),
-    ],
-)
-def test_text_after_an_address_is_not_part_of_it(html: str, expected: str) -> None:
-    assert to_markdown(html).text == expected
+    ]
+    for html, expected in rows:
+        with subtests.test(html=html, expected=expected):
+            assert to_markdown(html).text == expected
 
 
 def test_links_read_back_with_their_addresses() -> None:
@@ -281,26 +276,25 @@ def test_crossing_and_unclosed_tags() -> None:
     assert read_markdown(md("<p><b>a<p>b<blockquote>c")).text == "abc"
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_text_that_looks_like_markdown_stays_text(subtests: pytest.Subtests) -> None:
+    rows: list[str] = [
         "# a", "#", "- a", "+ a", "-", "---", "===", "=", "> a", "1. a", "12) a", "1.", "* a", "***", "_ _ _", "___", "```", "~~~", "|--|--|",
         ":--", "[x] a", "[!NOTE]", "[a]: b", "    a", "&amp;copy;", "&lt;b&gt;", "&lt;!-- a", "\\", "a\\", "\\*", "`a`", "*a*", "_a_", "__a__",
         "~~a~~", "[a](b)", "![a](b)", "[a][b]", "a &lt; b", "!", "- - -", "1~2~3", "&amp;#65;", "$a$", "a|b",
-    ],
-)  # fmt: skip
-def test_text_that_looks_like_markdown_stays_text(line: str) -> None:
-    want = read_markdown("").text
-    for html in (
-        f"<p>{line}</p>",
-        f"<p>あ<br>{line}</p>",
-        f"<p>あ\n{line}\nい</p>",
-        f"<ul><li>{line}</ul>",
-        f"<h2>{line}</h2>",
-    ):
-        found = read_markdown(md(html))
-        plain = line.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">").replace(" ", "")
-        assert found.text == want + ("あ" if "あ" in html else "") + plain + ("い" if "い" in html else "")
-        assert set(found.tags) <= {"p", "br", "ul", "li", "h2"}
-    cells = read_markdown(md(f"<table><tr><td>{line}<td>b</table>")).cells
-    assert cells == [plain, "b"]
+    ]  # fmt: skip
+    for line in rows:
+        with subtests.test(line=line):
+            want = read_markdown("").text
+            for html in (
+                f"<p>{line}</p>",
+                f"<p>あ<br>{line}</p>",
+                f"<p>あ\n{line}\nい</p>",
+                f"<ul><li>{line}</ul>",
+                f"<h2>{line}</h2>",
+            ):
+                found = read_markdown(md(html))
+                plain = line.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">").replace(" ", "")
+                assert found.text == want + ("あ" if "あ" in html else "") + plain + ("い" if "い" in html else "")
+                assert set(found.tags) <= {"p", "br", "ul", "li", "h2"}
+            cells = read_markdown(md(f"<table><tr><td>{line}<td>b</table>")).cells
+            assert cells == [plain, "b"]

@@ -14,9 +14,8 @@ from exporter.html.originals import originals
 FOTOLIFE = "https://cdn-ak.f.st-hatena.com/images/fotolife/h/user/20200102/20200102030405"
 
 
-@pytest.mark.parametrize(
-    ("thumbnail", "expected"),
-    [
+def test_a_rule_leads_to_the_original(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[str, list[str]]] = [
         (f"{FOTOLIFE}_120.jpg", [f"{FOTOLIFE}.jpg"]),
         (f"{FOTOLIFE}_m.png", [f"{FOTOLIFE}.png"]),
         (
@@ -54,10 +53,10 @@ FOTOLIFE = "https://cdn-ak.f.st-hatena.com/images/fotolife/h/user/20200102/20200
             "https://blogimg.goo.ne.jp/image/upload/f_auto,t_x/v1/user_image/5b/7b/h.jpg",
             ["https://blogimg.goo.ne.jp/user_image/5b/7b/h.jpg"],
         ),
-    ],
-)
-def test_a_rule_leads_to_the_original(thumbnail: str, expected: list[str]) -> None:
-    assert list(originals(thumbnail)) == expected
+    ]
+    for thumbnail, expected in rows:
+        with subtests.test(thumbnail=thumbnail, expected=expected):
+            assert list(originals(thumbnail)) == expected
 
 
 @pytest.mark.parametrize(

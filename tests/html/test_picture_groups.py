@@ -62,17 +62,24 @@ AMEBA = "<p><a href='/0.jpg'>{}</a>\u3000<a href='/1.jpg'>{}</a><br></p>"
 LISTED = "<ul><li>{}</li><li>{}</li></ul>"
 
 
-@pytest.mark.parametrize("form", [HATENA, BLOCK, OLD_BLOCK, CLASSIC, JETPACK, SEPARATOR, AMEBA, LISTED])
-@pytest.mark.parametrize("sized", [True, False])
-def test_the_groups_of_services_become_rows(form: str, sized: bool) -> None:
-    html = written(f"<p>前</p>{form.format(*pictures(0, 1))}<p>後</p>", sized=sized)
-    assert rows(html) == [["0", "1"]]
-    figures = [each for each in tree(html) if each.tag == "figure" and "--r:" in each.attributes.get("style", "")]
-    assert [each.attributes["style"] for each in figures] == (["--r:1.33", "--r:0.75"] if sized else ["--r:1.33"] * 2)
-    assert html.count("港") == ("港" in form)
-    assert ("<figcaption>港</figcaption></figure>" in html) == ("港" in form)
-    assert html.startswith("<p>前</p><")
-    assert html.endswith("><p>後</p>")
+def test_the_groups_of_services_become_rows(subtests: pytest.Subtests) -> None:
+    form_rows: list[str] = [HATENA, BLOCK, OLD_BLOCK, CLASSIC, JETPACK, SEPARATOR, AMEBA, LISTED]
+    sized_rows: list[bool] = [True, False]
+    for form in form_rows:
+        for sized in sized_rows:
+            with subtests.test(form=form, sized=sized):
+                html = written(f"<p>前</p>{form.format(*pictures(0, 1))}<p>後</p>", sized=sized)
+                assert rows(html) == [["0", "1"]]
+                figures = [
+                    each for each in tree(html) if each.tag == "figure" and "--r:" in each.attributes.get("style", "")
+                ]
+                assert [each.attributes["style"] for each in figures] == (
+                    ["--r:1.33", "--r:0.75"] if sized else ["--r:1.33"] * 2
+                )
+                assert html.count("港") == ("港" in form)
+                assert ("<figcaption>港</figcaption></figure>" in html) == ("港" in form)
+                assert html.startswith("<p>前</p><")
+                assert html.endswith("><p>後</p>")
 
 
 def test_a_gallery_keeps_its_links_captions_and_common_caption() -> None:
@@ -129,10 +136,11 @@ def test_many_pictures_are_split_into_rows_of_at_most_three() -> None:
     assert all(1 <= len(row) <= 3 for row in found)
 
 
-def test_nested_galleries_take_linear_time() -> None:
+@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.thorough)])
+def test_nested_galleries_take_linear_time(count: int) -> None:
     started = time.process_time()
-    written("<div class=gallery>" * 190 + "<div class=gallery>@</div>x" * 10_000)
-    written(("<div class=gallery>" + "<b>" * 40) * 4 + "<div class=gallery><img>x</div>" * 20_000)
+    written("<div class=gallery>" * 190 + "<div class=gallery>@</div>x" * count)
+    written(("<div class=gallery>" + "<b>" * 40) * 4 + "<div class=gallery><img>x</div>" * 2 * count)
     assert time.process_time() - started < 8
 
 

@@ -27,14 +27,16 @@ WORDS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FILE_NAMES)
-def test_a_file_name_has_no_words(name: str) -> None:
-    assert picture_words(name) == ""
+def test_a_file_name_has_no_words(subtests: pytest.Subtests) -> None:
+    for name in FILE_NAMES:
+        with subtests.test(name=name):
+            assert picture_words(name) == ""
 
 
-@pytest.mark.parametrize("words", WORDS)
-def test_words_stay(words: str) -> None:
-    assert picture_words(words) == words
+def test_words_stay(subtests: pytest.Subtests) -> None:
+    for words in WORDS:
+        with subtests.test(words=words):
+            assert picture_words(words) == words
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from exporter.html.markdown import to_markdown
 from tests.html.bodies import Body, make
-from tests.html.reading import fold, read_html, read_markdown
+from tests.html.reading import Reading, fold, read_html, read_markdown
 
 pytestmark = pytest.mark.no_cover
 
@@ -18,8 +18,8 @@ def share(kept: list[bool]) -> float:
 
 
 @pytest.fixture(scope="module")
-def rendered() -> list[tuple[Body, str]]:
-    return [(body, to_markdown(body.html).text) for body in BODIES]
+def rendered() -> list[tuple[Body, Reading]]:
+    return [(body, read_markdown(to_markdown(body.html).text)) for body in BODIES]
 
 
 def test_the_generator_makes_all_kinds_of_bodies() -> None:
@@ -28,25 +28,25 @@ def test_the_generator_makes_all_kinds_of_bodies() -> None:
     assert all(read_html(body.html).text == fold(body.text) for body in BODIES)
 
 
-def test_text_is_identical(rendered: list[tuple[Body, str]]) -> None:
-    assert share([read_markdown(text).text == fold(body.text) for body, text in rendered]) >= 0.995
+def test_text_is_identical(rendered: list[tuple[Body, Reading]]) -> None:
+    assert share([read.text == fold(body.text) for body, read in rendered]) >= 0.995
 
 
-def test_word_boundaries_are_kept(rendered: list[tuple[Body, str]]) -> None:
-    assert share([read_markdown(text).spaced == read_html(body.html).spaced for body, text in rendered]) >= 0.995
+def test_word_boundaries_are_kept(rendered: list[tuple[Body, Reading]]) -> None:
+    assert share([read.spaced == read_html(body.html).spaced for body, read in rendered]) >= 0.995
 
 
-def test_bold_is_kept(rendered: list[tuple[Body, str]]) -> None:
-    assert share([read_markdown(text).bold == fold(body.bold) for body, text in rendered]) >= 0.995
+def test_bold_is_kept(rendered: list[tuple[Body, Reading]]) -> None:
+    assert share([read.bold == fold(body.bold) for body, read in rendered]) >= 0.995
 
 
-def test_cells_are_kept(rendered: list[tuple[Body, str]]) -> None:
-    assert all(read_markdown(text).cells == [fold(cell) for cell in body.cells] for body, text in rendered)
+def test_cells_are_kept(rendered: list[tuple[Body, Reading]]) -> None:
+    assert all(read.cells == [fold(cell) for cell in body.cells] for body, read in rendered)
 
 
-def test_no_active_content_is_written(rendered: list[tuple[Body, str]]) -> None:
-    for _, text in rendered:
-        assert not {"script", "style"} & set(read_markdown(text).tags)
+def test_no_active_content_is_written(rendered: list[tuple[Body, Reading]]) -> None:
+    for _, read in rendered:
+        assert not {"script", "style"} & set(read.tags)
 
 
 def test_plain_text_stays_readable() -> None:

@@ -39,9 +39,10 @@ def made_elsewhere(sources: list[str]) -> tuple[MadeBodies, list[str]]:
     return html_and_texts(*pickle.loads(sent))
 
 
-def test_bodies_equal_those_made_here() -> None:
+@pytest.mark.parametrize("count", [150, pytest.param(1_500, marks=pytest.mark.thorough)])
+def test_bodies_equal_those_made_here(count: int) -> None:
     here = writer()
-    for source in [*bodies(35, 1_500), *PAYLOADS]:
+    for source in [*bodies(35, count), *PAYLOADS]:
         made, unknown = made_elsewhere([source, ""])
         assert has_nothing_at(here, unknown), source
         html, text = here.html_and_text(source, "../", colours=True)

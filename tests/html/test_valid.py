@@ -50,9 +50,8 @@ def test_cells_and_pictures_look_as_they_did() -> None:
     assert looks("img", {"align": "absmiddle"}, shown_as="img") == ""
 
 
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
+def test_misplaced_elements_are_replaced(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[str, str]] = [
         ("<ul>x<li>a</ul>", "<ul><li>x</li><li>a</li></ul>"),
         ("<li>a</li>", "<div>a</div>"),
         ("<h3>a<div>b</div></h3>", '<h2>a<span style="display:block">b</span></h2>'),
@@ -71,10 +70,10 @@ def test_cells_and_pictures_look_as_they_did() -> None:
         ("<p lang=ja>a<p lang='x y'>b", '<p lang="ja">a</p><p>b</p>'),
         ("<p id=a>a<p id=a>b<a href=#a>c</a>", '<p id="c-a">a</p><p>b<a href="#c-a" rel="noopener noreferrer">c</a></p>'),
         ("<table><tr><th>a<td>b</table>", '<div class="wide"><table><tbody><tr><th scope="row">a</th><td>b</td></tr></tbody></table></div>'),
-    ],
-)  # fmt: skip
-def test_misplaced_elements_are_replaced(html: str, expected: str) -> None:
-    assert shown(html) == expected
+    ]  # fmt: skip
+    for html, expected in rows:
+        with subtests.test(html=html, expected=expected):
+            assert shown(html) == expected
 
 
 @pytest.mark.parametrize(

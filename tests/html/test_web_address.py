@@ -11,9 +11,8 @@ from exporter.html.web_address import parsed, web_address
 BASE = parsed("http://blog.example/a/b/c.html?x=1")
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_an_address_is_resolved_as_in_a_browser(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[str, str | None]] = [
         ("d.png", "http://blog.example/a/b/d.png"),
         ("../d.png", "http://blog.example/a/d.png"),
         ("/x/./y/../z", "http://blog.example/x/z"),
@@ -44,11 +43,11 @@ BASE = parsed("http://blog.example/a/b/c.html?x=1")
         ("http://h.example:99999/", None),
         ("//", None),
         ("http://a.example/" + "x" * 5_000, None),
-    ],
-)
-def test_an_address_is_resolved_as_in_a_browser(text: str, expected: str | None) -> None:
-    found = web_address(text, BASE)
-    assert (None if found is None else str(found)) == expected
+    ]
+    for text, expected in rows:
+        with subtests.test(text=text, expected=expected):
+            found = web_address(text, BASE)
+            assert (None if found is None else str(found)) == expected
 
 
 @pytest.mark.parametrize(

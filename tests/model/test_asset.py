@@ -26,14 +26,14 @@ def test_a_stored_file_counts_as_saved_in_any_case() -> None:
     assert Asset.from_raw({**stored.data(), "state": "lost"}).state is AssetState.SAVED
 
 
-@pytest.mark.parametrize("told", ["saved", "", "gone", None, 7, ["lost"]])
-@pytest.mark.parametrize(
-    ("status", "state"),
-    [(404, AssetState.LOST), (410, AssetState.LOST), (403, AssetState.PENDING), (200, AssetState.PENDING),
-     (None, AssetState.PENDING), ("404", AssetState.PENDING)],
-)  # fmt: skip
-def test_without_a_valid_state_the_status_decides(told: Any, status: Any, state: AssetState) -> None:
-    raw = {"url": "http://h/a.gif", "status": status, "sha256": None, "state": told}
-    assert Asset.from_raw(raw).state is state
-    del raw["state"]
-    assert Asset.from_raw(raw).state is state
+def test_without_a_valid_state_the_status_decides(subtests: pytest.Subtests) -> None:
+    told_rows: list[Any] = ["saved", "", "gone", None, 7, ["lost"]]
+    status_rows: list[tuple[Any, AssetState]] = [(404, AssetState.LOST), (410, AssetState.LOST), (403, AssetState.PENDING), (200, AssetState.PENDING),
+     (None, AssetState.PENDING), ("404", AssetState.PENDING)]  # fmt: skip
+    for told in told_rows:
+        for status, state in status_rows:
+            with subtests.test(told=told, status=status, state=state):
+                raw = {"url": "http://h/a.gif", "status": status, "sha256": None, "state": told}
+                assert Asset.from_raw(raw).state is state
+                del raw["state"]
+                assert Asset.from_raw(raw).state is state

@@ -14,9 +14,8 @@ from exporter.search.query import Query, parse_query
 JST = timezone(timedelta(hours=9))
 
 
-@pytest.mark.parametrize(
-    ("words", "terms"),
-    [
+def test_words_and_phrases(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[list[str], tuple[str, ...]]] = [
         (["海"], ("海",)),
         (["海", "山"], ("海", "山")),
         (["海　山"], ("海", "山")),
@@ -34,10 +33,10 @@ JST = timezone(timedelta(hours=9))
         (['"海 の" 日"'], ("海 の", '日"')),
         (['海"の"日"'], ("海", "の", '日"')),
         (['"""'], ('"',)),
-    ],
-)
-def test_words_and_phrases(words: list[str], terms: tuple[str, ...]) -> None:
-    assert parse_query(words).terms == terms
+    ]
+    for words, terms in rows:
+        with subtests.test(words=words, terms=terms):
+            assert parse_query(words).terms == terms
 
 
 def test_filters() -> None:

@@ -31,9 +31,8 @@ def answered(*said: tuple[str, str], first: int = 101) -> list[int | None]:
 _BEFORE = (("みどり", "きれい"), ("kazu", "釣れた"), ("みどり", "また"))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_replies_are_recognized(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[str, int | None]] = [
         (">>2 そうですね", 2),
         ("＞＞２　そうですね", 2),
         ("&gt;&gt;2<br>そう", 2),
@@ -55,10 +54,10 @@ _BEFORE = (("みどり", "きれい"), ("kazu", "釣れた"), ("みどり", "ま
         ("きのう kazuさんと", None),
         ("みどりの日です", None),
         ("", None),
-    ],
-)
-def test_replies_are_recognized(text: str, expected: int | None) -> None:
-    assert answered(*_BEFORE, ("しおね", text))[-1] == expected
+    ]
+    for text, expected in rows:
+        with subtests.test(text=text, expected=expected):
+            assert answered(*_BEFORE, ("しおね", text))[-1] == expected
 
 
 def test_no_comment_answers_a_nameless_one_or_its_own_author() -> None:

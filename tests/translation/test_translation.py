@@ -235,9 +235,8 @@ def test_a_text_without_a_template_is_stored_alone() -> None:
 _BOMB: Any = {"template": "{x}" * 600, "values": {"x": "y" * 2000}}
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
+def test_an_invalid_stored_text_is_shown_unchanged(subtests: pytest.Subtests) -> None:
+    rows: list[object] = [
         None, 5, [], {}, "another text", {"template": "a"}, {"template": 5, "values": {}},
         {"template": "it answered 503", "values": []}, {"template": "it answered {status}", "values": {}},
         {"template": "it answered {}", "values": {"": "503"}}, {"template": "it answered {0}", "values": {"0": "503"}},
@@ -253,14 +252,14 @@ _BOMB: Any = {"template": "{x}" * 600, "values": {"x": "y" * 2000}}
         {"template": "it answered {status}", "plural": 5, "number": 2, "values": {"status": 503}},
         {"template": "it answered {status}", "plural": "it", "number": "2", "values": {"status": 503}},
         _BOMB, {"template": "{x}" * 600, "values": {"x": _BOMB}}, {"template": "it" * 5000, "values": {}},
-    ],
-)  # fmt: skip
-def test_an_invalid_stored_text_is_shown_unchanged(value: object) -> None:
-    found = restored_from({"reason": "it answered 503", "message": value}, "reason")
-    assert found == "it answered 503"
-    assert not isinstance(found, Message)
-    assert restored(value, "otherwise") in {"otherwise", "another text", "it answered 404", "it answered 503"}
-    assert restored(value) in {str(value), "it answered 404", "it answered 503"}
+    ]  # fmt: skip
+    for value in rows:
+        with subtests.test(value=value):
+            found = restored_from({"reason": "it answered 503", "message": value}, "reason")
+            assert found == "it answered 503"
+            assert not isinstance(found, Message)
+            assert restored(value, "otherwise") in {"otherwise", "another text", "it answered 404", "it answered 503"}
+            assert restored(value) in {str(value), "it answered 404", "it answered 503"}
 
 
 def test_templates_use_only_formats_of_stored_texts() -> None:

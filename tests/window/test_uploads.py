@@ -24,17 +24,16 @@ from exporter.window.window import Window
 NOW = datetime(2026, 1, 10, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("name", "safe"),
-    [
+def test_names(subtests: pytest.Subtests) -> None:
+    rows: list[tuple[str, str]] = [
         ("日記 2016.xml", "日記 2016.xml"), ("か\u3099.mt", "が.mt"), ("C:\\Users\\a\\日記.txt", "日記.txt"),
         ("../../.bashrc", "bashrc"), ("", "file"), ("..", "file"), ("a/", "file"), ("CON", "_CON"), ("com1.xml", "_com1.xml"),
         ("console.xml", "console.xml"), ("a\u202egpj.exe", "agpj.exe"), ("a?b*.xml", "a_b_.xml"), ("x" * 999, "file"),
         ("x" * 999 + ".xml", "x" * 146 + ".xml"), ("あ" * 99 + ".xml", "あ" * 48 + ".xml"),
-    ],
-)  # fmt: skip
-def test_names(name: str, safe: str) -> None:
-    assert safe_name(name) == safe
+    ]  # fmt: skip
+    for name, safe in rows:
+        with subtests.test(name=name, safe=safe):
+            assert safe_name(name) == safe
 
 
 def upload(folder: Path, name: str, age: timedelta) -> Path:
