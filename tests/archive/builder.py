@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -54,6 +55,13 @@ class Built:
                 {kind: {line.record_id: (line.data, line.version or 0) for line in state.lines(kind)} for kind in Kind}
             )
             state.close()
+        return built
+
+    def copied(self, root: Path) -> Built:
+        """Copy the archive to a new place, where it may be changed."""
+        shutil.copytree(self.root, root)
+        built = Built.__new__(Built)
+        built.root, built.layout, built.states, built.blog_id = root, Layout(root), list(self.states), self.blog_id
         return built
 
     @property
