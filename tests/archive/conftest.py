@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.archive.builder import Built, five_versions, pages
+from tests.support.local_worker import LocalWorker
+
+
+@pytest.fixture(autouse=True)
+def _pictures_are_reduced_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exporter.site.thumbnails.Worker", LocalWorker)
 
 
 @pytest.fixture(scope="session")
@@ -21,8 +26,4 @@ def five(tmp_path_factory: pytest.TempPathFactory) -> Built:
 @pytest.fixture
 def archive(five: Built, tmp_path: Path) -> Built:
     """A copy of the five-version archive that the test may change."""
-    root = tmp_path / "archive"
-    shutil.copytree(five.root, root)
-    copy = Built.reopen(root)
-    assert copy.states == five.states
-    return copy
+    return five.copied(tmp_path / "archive")

@@ -206,27 +206,33 @@ class TestRecipes:
             "all entries at version 3",
         ]  # fmt: skip
 
+    @pytest.mark.importers
     def test_all_titles(self, blog: Built) -> None:
         assert shell(recipes()["all titles"], blog.root) == "8\t川\n9\t星\\t空\n42\t海三\n"
 
+    @pytest.mark.importers
     def test_one_entry(self, blog: Built) -> None:
         assert documents(shell(recipes()["one entry, newest"], blog.root)) == [json.loads(entry(42, "海三"))]
 
+    @pytest.mark.importers
     def test_its_comments(self, blog: Built) -> None:
         found = documents(shell(recipes()["its comments"], blog.root))
         assert found == [{"cm_id": "1", "entry_id": "42"}, {"cm_id": "3", "entry_id": "42"}]
 
+    @pytest.mark.importers
     def test_its_history(self, blog: Built) -> None:
         found = [json.loads(line) for line in shell(recipes()["its history"], blog.root).splitlines()]
         assert [(line["op"], line.get("data", {}).get("title")) for line in found] == [
             ("put", "海"), ("put", "海二"), ("remove", None), ("put", "海三"),
         ]  # fmt: skip
 
+    @pytest.mark.importers
     def test_all_entries_at_a_version(self, blog: Built) -> None:
         found = documents(shell(recipes()["all entries at version 3"], blog.root))
         expected = [json.loads(data) for data, _ in blog.states[2][Kind.ENTRIES].values()]
         assert sorted(found, key=str) == sorted(expected, key=str)
 
+    @pytest.mark.importers
     def test_half_an_emoji_does_not_stop_them(self, blog: Built) -> None:
         odd = {key: text for key, text in ODD_RECORDS.items() if key != "abc"}
         blog.commit({Kind.ENTRIES: {**odd, "7": odd["7"]}})
@@ -235,6 +241,7 @@ class TestRecipes:
         assert lines.count("\n") == len(blog.states[-1][Kind.ENTRIES])
         assert lines.startswith("007\t\ufffd\n7\t\n8\t川\n")
 
+    @pytest.mark.importers
     @pytest.mark.parametrize(
         ("sent", "shown"),
         [
@@ -256,6 +263,7 @@ class TestRecipes:
         for name in ("one entry, newest", "its history", "all entries at version 3"):
             assert "title" in shell(recipes()[name].replace('"42"', '"1"'), built.root)
 
+    @pytest.mark.importers
     def test_the_sums(self, blog: Built) -> None:
         command = next(row.strip() for row in README.splitlines() if "sha256sum" in row)
         for number in blog.reader.versions():
@@ -271,5 +279,6 @@ class TestRecipes:
             if name not in optional:
                 assert list(blog.root.glob(name.rstrip("/"))), name
 
+    @pytest.mark.importers
     def test_jq_is_installed(self) -> None:
         assert shutil.which("jq"), "install jq: README.txt shows its use, so the tests run it"

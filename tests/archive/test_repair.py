@@ -16,6 +16,7 @@ import pytest
 from exporter.archive.archive import Archive
 from exporter.archive.repair import find_damage
 from exporter.archive.settings_file import FILE_NAME as SETTINGS
+from exporter.cli.main import main
 from exporter.demo.content import Blog, fields
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built
@@ -29,6 +30,7 @@ BLOG = "healing.blog.example.jp"
 USER = "0123456789abcdef0123456789abcdef"
 DAY = datetime(2020, 1, 2, 3, 4, 5)  # noqa: DTZ001  the service sends times without an offset
 DAMAGES = 60
+SOME_DAMAGES = 8
 LONG = 10_000
 PARTS = 20
 
@@ -48,11 +50,15 @@ class Origin:
         )  # fmt: skip
 
 
-@pytest.fixture
-def origin(program: Program, tmp_path: Path) -> Iterator[Origin]:
+@pytest.fixture(scope="module")
+def backed_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Origin]:
+    """The service, and an archive beside the settings of the runs that made it; tests must change neither."""
+    folder = tmp_path_factory.mktemp("healing")
     blog = Blog(BLOG, {"id": USER, "nickname": "まる"})
     service = DemoService(blog)
-    with service.run_in_thread():
+    with pytest.MonkeyPatch.context() as patch, service.run_in_thread():
+        patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+        patch.setenv("XDG_DATA_HOME", str(folder / "data"))
         for number in range(1, 9):
             body = f'<p>{number}<img src="{service.base_url}/{number % 3}.png"></p>'
             blog.entries[number] = entry_record(BLOG, number, f"題{number}", body, DAY, user_id=USER)
@@ -61,14 +67,22 @@ def origin(program: Program, tmp_path: Path) -> Iterator[Origin]:
             blog.pictures[f"{service.base_url}/{number}.png"] = png(number)
             blog.files.append(file_record(number, f"{number}.png", png(9), (2, 3), user_id=USER, mtime=7))
         blog.pictures[f"{service.base_url}/v1/blog/user/{USER}/7"] = png(9)
-        found = Origin(service, blog, tmp_path / "made")
-        assert program(*found.order(found.made)).code == 0
+        found = Origin(service, blog, folder / "made")
+        assert main([*map(str, found.order(found.made)), "-q"]) == 0
         blog.entries[2] = {**fields(blog.entries[2]), "title": "改題"}
         del blog.entries[8]
         del blog.comments[-1]
-        assert program(*found.order(found.made)).code == 0
-        assert program("verify", found.made).code == 0
+        assert main([*map(str, found.order(found.made)), "-q"]) == 0
+        assert main(["verify", str(found.made), "-q"]) == 0
         yield found
+
+
+@pytest.fixture
+def origin(backed_up: Origin, tmp_path: Path) -> Origin:
+    """A copy that a test may damage."""
+    for name in ("made", "config"):
+        shutil.copytree(backed_up.made.with_name(name), tmp_path / name)
+    return Origin(backed_up.service, backed_up.blog, tmp_path / "made")
 
 
 def flip(path: Path, at: int) -> None:
@@ -137,15 +151,18 @@ def heals(program: Program, origin: Origin, root: Path, what: str) -> bool:
 
 
 @pytest.mark.no_cover
-def test_damage_is_noticed_and_healed_by_one_backup(program: Program, origin: Origin, tmp_path: Path) -> None:
+@pytest.mark.parametrize("damages", [SOME_DAMAGES, pytest.param(DAMAGES, marks=pytest.mark.thorough)])
+def test_damage_is_noticed_and_healed_by_one_backup(
+    program: Program, origin: Origin, tmp_path: Path, damages: int
+) -> None:
     restored = 0
-    for number in range(DAMAGES):
+    for number in range(damages):
         root = tmp_path / "copy"
         shutil.copytree(origin.made, root)
         restored += heals(program, origin, root, f"{number}: {damage(root, random.Random(number))}")
         shutil.rmtree(root)
     # The remaining damage is in lines of states that the service no longer has: no other copy exists.
-    assert restored >= DAMAGES * 0.8
+    assert restored >= damages * 0.8
 
 
 @pytest.mark.slow
@@ -261,9 +278,19 @@ def test_repair_restores_a_missing_file_of_a_version(
         assert (done.code, path.read_bytes()) == (0, expected)
 
 
-@pytest.mark.parametrize("name", ["archive.json", "runs.jsonl", "SHA256SUMS", "versions/000001/manifest.json"])
-@pytest.mark.parametrize("how", ["cut", "flip", "missing"])
-@pytest.mark.parametrize("by", ["backup", "verify"])
+WAYS = ["cut", "flip", "missing"]
+UNIQUE = ["archive.json", "runs.jsonl", "SHA256SUMS", "versions/000001/manifest.json"]
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "by"),
+    [
+        pytest.param(name, how, by, marks=() if (number + part + (by == "verify")) % 3 == 0 else pytest.mark.thorough)
+        for number, name in enumerate(UNIQUE)
+        for part, how in enumerate(WAYS)
+        for by in ("backup", "verify")
+    ],
+)
 def test_a_unique_file_is_restored_from_its_copy(
     name: str, how: str, by: str, program: Program, origin: Origin, tmp_path: Path
 ) -> None:
@@ -318,19 +345,23 @@ def test_a_lost_state_does_not_keep_the_rest_from_being_read(program: Program, o
     assert program("verify", root).code == 13
 
 
+COPYING = [
+    *(("export", form, "{root}", "{out}", "--public-open-flg", "1") for form in ("hugo", "html", "markdown", "epub")),
+    ("export", "bagit", "{root}", "{out}", "--only", "all"),
+    ("site", "{root}", "{out}"),
+]
+
+
 @pytest.mark.parametrize(
-    "command",
+    ("command", "how"),
     [
-        *(
-            ("export", form, "{root}", "{out}", "--public-open-flg", "1")
-            for form in ("hugo", "html", "markdown", "epub")
-        ),
-        ("export", "bagit", "{root}", "{out}", "--only", "all"),
-        ("site", "{root}", "{out}"),
+        pytest.param(
+            command, how, id=f"{' '.join(command[:2])}-{how}", marks=() if number % 2 == part else pytest.mark.thorough
+        )
+        for number, command in enumerate(COPYING)
+        for part, how in enumerate(("flip", "missing"))
     ],
-    ids=lambda words: " ".join(words[:2]),
 )
-@pytest.mark.parametrize("how", ["flip", "missing"])
 def test_a_damaged_picture_is_not_copied(
     command: tuple[str, ...], how: str, program: Program, origin: Origin, tmp_path: Path
 ) -> None:
@@ -350,10 +381,14 @@ def test_a_damaged_picture_is_not_copied(
 
 
 @pytest.mark.no_cover
-def test_each_run_checks_some_of_many_versions_and_all_if_one_is_damaged(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("versions", "in_turn"), [(30, 12), pytest.param(300, 128, marks=pytest.mark.thorough)])
+def test_each_run_checks_some_of_many_versions_and_all_if_one_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, versions: int, in_turn: int
+) -> None:
+    monkeypatch.setattr("exporter.archive.repair._OLDER_VERSIONS_PER_RUN", in_turn)
     made = Built(tmp_path / "archive")
-    for number in range(1, 301):
-        made.commit({Kind.ENTRIES: {str(number): b'{"entry_id":"%d"}' % number}}, run=number == 300)
+    for number in range(1, versions + 1):
+        made.commit({Kind.ENTRIES: {str(number): b'{"entry_id":"%d"}' % number}}, run=number == versions)
     reader = made.reader
     state = reader.state()
     days = [datetime(2026, 3, day, tzinfo=UTC) for day in range(1, 10)]
@@ -370,8 +405,8 @@ def test_each_run_checks_some_of_many_versions_and_all_if_one_is_damaged(tmp_pat
     assert [] in found
     assert [5, 6] in found
     assert all(each in ([], [5, 6]) for each in found)
-    flip(segment(made.root, 300, Kind.ENTRIES), 70)
-    assert [damaged(day) for day in days] == [[5, 6, 300]] * len(days)
+    flip(segment(made.root, versions, Kind.ENTRIES), 70)
+    assert [damaged(day) for day in days] == [[5, 6, versions]] * len(days)
 
 
 @pytest.mark.parametrize("version", [1, 2])

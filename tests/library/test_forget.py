@@ -8,11 +8,9 @@ import hashlib
 import html
 import json
 import os
-import shutil
 import sqlite3
 import zlib
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -31,8 +29,8 @@ from exporter.library.forget import ForgettingRequest, find, forget
 from exporter.library.views import rebuild
 from exporter.model.kinds import Kind
 from exporter.settings import Settings, resolve
-from tests.archive.killing import killed_at
 from tests.archive.versions import ArchiveMaker, comment, entry, plain_states
+from tests.support.instants import instants
 
 NAME = "忘れてほしい人"
 TEXT = "この書き込みは「消して」ください & <b>全部</b>。"
@@ -323,26 +321,24 @@ def test_a_damaged_plan_is_one_clear_line(layout: Layout, settings: Settings, da
         forget(Archive.open(layout.root), settings, ForgettingRequest(comments=("8",)))
 
 
-CALLS = ("rename", "replace", "unlink", "rmdir", "link")
-
-
 @pytest.mark.no_cover
-@pytest.mark.slow
-def test_after_a_kill_at_any_call_the_next_command_finishes(layout: Layout, tmp_path: Path, settings: Settings) -> None:
+@pytest.mark.parametrize(
+    "step", [60, pytest.param(6, marks=pytest.mark.thorough), pytest.param(1, marks=pytest.mark.slow)]
+)
+def test_after_a_kill_at_any_call_the_next_command_finishes(
+    layout: Layout, tmp_path: Path, settings: Settings, step: int
+) -> None:
     expected = plain_states(layout.root)
     request = ForgettingRequest(authors=(NAME,))
-    number, begun = 0, 0
-    while True:
-        number += 1 if begun < 40 else 5
-        root = tmp_path / "copy"
-        shutil.rmtree(root, ignore_errors=True)
-        shutil.copytree(layout.root, root)
-        done = killed_at(partial(forget, Archive.open(root), settings, request), number, CALLS)
+    begun = 0
+    with instants(Path(layout.root), tmp_path / "instants", step=step) as copies:
+        forget(Archive.open(layout.root), settings, request)
+    for number, root in enumerate(copies):
         assert damages(root) == [], number
         if (root / ".work/forgetting.json").exists():
             begun += 1
             rebuild(Archive.open(root), settings)
-        elif not done:
+        elif not begun:
             assert plain_states(root) == expected
             forget(Archive.open(root), settings, request)
         assert damages(root) == [], number
@@ -355,9 +351,7 @@ def test_after_a_kill_at_any_call_the_next_command_finishes(layout: Layout, tmp_
                 for kind in Kind
             }
             assert state == kept, number
-        if done:
-            break
-    assert begun > 40
+    assert begun > 40 // step
 
 
 def test_a_writer_that_cannot_finish_a_removal_refuses(layout: Layout) -> None:
