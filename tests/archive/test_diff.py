@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from exporter import lossless_json
 from exporter.archive.history import diff_versions
@@ -14,6 +14,7 @@ from exporter.model.kinds import Kind, sort_key
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.archive.test_history import HISTORIES
 from tests.archive.versions import EVIDENCE, ArchiveMaker, comment, entry, plain_states
+from tests.support.examples import in_both_lanes
 
 
 def made(root: Path) -> ArchiveMaker:
@@ -78,9 +79,7 @@ def test_a_change_that_no_field_shows(tmp_path: Path) -> None:
     )
 
 
-@settings(max_examples=30, deadline=None)
-@given(history=HISTORIES)
-def test_every_diff_is_that_of_two_whole_states(
+def every_diff_is_that_of_two_whole_states(
     tmp_path_factory: pytest.TempPathFactory, history: list[dict[Kind, dict[str, Any]]]
 ) -> None:
     maker = ArchiveMaker(tmp_path_factory.mktemp("diff") / "archive")
@@ -107,3 +106,8 @@ def test_every_diff_is_that_of_two_whole_states(
                 if before[kind].get(record_id) != after[kind].get(record_id)
             ]
             assert found == expected
+
+
+test_every_diff_is_that_of_two_whole_states, test_every_diff_is_that_of_two_whole_states_often = in_both_lanes(
+    given(history=HISTORIES), every_diff_is_that_of_two_whole_states, some=5, many=30
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +17,7 @@ from exporter.archive.segments import line_positions
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built, entry, pages
 
-FILES: Final = 1_000
+FILES: Final = 300
 BYTES_PER_FILE: Final = 50
 """Less than a path and two hashes take."""
 
@@ -35,6 +36,17 @@ print(len(found), peak() - before)
 """
 
 
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A segment of more than 100 MiB."""
+    built = Built(tmp_path_factory.mktemp("large") / "archive")
+    built.commit({Kind.ENTRIES: {str(number): entry(number, "題" * 80_000) for number in range(1, 300)}})
+    path = built.layout.segment(1, Kind.ENTRIES)
+    assert path.stat().st_size > 100 << 20
+    yield Path(path)
+    path.unlink()
+
+
 def peak_of_check(root: Path, files: int) -> int:
     """Return the bytes that the check of a view with this number of files takes at most."""
     built = Built(root)
@@ -48,17 +60,40 @@ def peak_of_check(root: Path, files: int) -> int:
 
 
 def test_a_check_of_latest_holds_no_list_of_its_files(tmp_path: Path) -> None:
+    peak_of_check(tmp_path / "first", 10)  # which also makes what later checks only use
     small, large = (peak_of_check(tmp_path / f"{files}", files) for files in (FILES, 3 * FILES))
     assert large - small < 2 * FILES * BYTES_PER_FILE
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell the peak of a process")
-@pytest.mark.parametrize("ids", [["1", "299"], [str(number) for number in range(1, 30)]])
-def test_a_large_segment_is_searched_without_holding_it(tmp_path: Path, ids: list[str]) -> None:
+IDS: Final = (["1", "299"], [str(number) for number in range(1, 30)])
+
+
+@pytest.mark.parametrize("ids", IDS)
+def test_a_segment_is_searched_without_holding_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ids: list[str]
+) -> None:
     built = Built(tmp_path / "archive")
-    built.commit({Kind.ENTRIES: {str(number): entry(number, "題" * 80_000) for number in range(1, 300)}})
+    built.commit({Kind.ENTRIES: {str(number): entry(number, "題" * 1000) for number in range(1, 300)}})
     path = built.layout.segment(1, Kind.ENTRIES)
-    assert path.stat().st_size > 100 << 20
+    window = 100_000
+    monkeypatch.setattr("exporter.archive.segments._MAPPED_BYTES", 1)
+    monkeypatch.setattr("exporter.archive.segments._WINDOW_BYTES", window)
+    released = []
+    monkeypatch.setattr("exporter.archive.segments._release", released.append)
+    tracemalloc.start()
+    found = [each for each, _ in line_positions(path, set(ids))]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found == ids
+    assert peak < path.stat().st_size / 3
+    assert len(released) >= path.stat().st_size // window - 1 > 10
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell the peak of a process")
+@pytest.mark.parametrize("ids", IDS)
+def test_a_large_segment_is_searched_without_holding_it(large: Path, ids: list[str]) -> None:
+    path = large
     done = subprocess.run(
         [sys.executable, "-c", _POSITIONS, str(path), *ids], capture_output=True, text=True, check=True
     )

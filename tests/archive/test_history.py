@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter import lossless_json
@@ -17,6 +17,7 @@ from exporter.errors import ArchiveDamaged, NoArchive, NoSuchRecord, UsageError
 from exporter.model.changes import WHOLE_RECORD, Change
 from exporter.model.kinds import Kind
 from tests.archive.versions import EVIDENCE, ArchiveMaker, comment, entry, find_in, plain_states
+from tests.support.examples import in_both_lanes
 
 JST = timezone(timedelta(hours=9))
 
@@ -209,9 +210,7 @@ HISTORIES: st.SearchStrategy[list[dict[Kind, dict[str, Any]]]] = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
-@given(history=HISTORIES)
-def test_every_record_at_every_version_equals_a_plain_fold(
+def every_record_at_every_version_equals_a_plain_fold(
     tmp_path_factory: pytest.TempPathFactory, history: list[dict[Kind, dict[str, Any]]]
 ) -> None:
     maker = ArchiveMaker(tmp_path_factory.mktemp("history") / "archive")
@@ -226,6 +225,11 @@ def test_every_record_at_every_version_equals_a_plain_fold(
                 assert (None if stored is None else stored.line.data) == records.get(record_id)
             there = positions_at(reader.layout, range(1, version + 1), kind, ids)
             assert {record_id: place.read().data for record_id, place in there.items()} == records
+
+
+test_every_record_at_every_version_equals_a_plain_fold, test_every_record_at_every_version_equals_a_plain_fold_often = (
+    in_both_lanes(given(history=HISTORIES), every_record_at_every_version_equals_a_plain_fold, some=8, many=40)
+)
 
 
 def test_a_prune_keeps_the_tombstone_of_a_record(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter import lossless_json
@@ -21,6 +21,7 @@ from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, NoSpace
 from exporter.model.kinds import Kind, sort_key
 from tests.archive.builder import Built, entry
+from tests.support.examples import in_both_lanes
 from tests.support.json_texts import objects
 
 IDS = st.one_of(
@@ -73,10 +74,7 @@ def facts(state: State) -> list[tuple[str, bytes, int, bytes]]:
     ]
 
 
-@pytest.mark.no_cover
-@settings(max_examples=80, deadline=None)
-@given(st.lists(VERSION, min_size=1, max_size=4))
-def test_a_state_and_its_changes_equal_a_fold_of_all_versions(
+def a_state_and_its_changes_equal_a_fold_of_all_versions(
     tmp_path_factory: pytest.TempPathFactory, versions: list[dict[str, object]]
 ) -> None:
     place, layout = Place(tmp_path_factory.mktemp("versions")), Layout(tmp_path_factory.mktemp("archive"))
@@ -96,6 +94,17 @@ def test_a_state_and_its_changes_equal_a_fold_of_all_versions(
     assert latest_lines(shown, Kind.COMMENTS) == latest_lines(after, Kind.COMMENTS)
     for state in (before, after, shown, folded):
         state.close()
+
+
+(
+    test_a_state_and_its_changes_equal_a_fold_of_all_versions,
+    test_a_state_and_its_changes_equal_a_fold_of_all_versions_often,
+) = in_both_lanes(
+    given(st.lists(VERSION, min_size=1, max_size=4)),
+    a_state_and_its_changes_equal_a_fold_of_all_versions,
+    some=6,
+    many=80,
+)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter import lossless_json
@@ -28,6 +28,7 @@ from exporter.model.kinds import Kind
 from tests.archive.sums import sums_agree
 from tests.archive.test_history import HISTORIES
 from tests.archive.versions import EVIDENCE, ArchiveMaker, comment, entry, plain_states
+from tests.support.examples import in_both_lanes
 from tests.support.instants import instants
 
 HASHES = [hashlib.sha256(b"x" * size).hexdigest() for size in (1, 2, 3)]
@@ -242,9 +243,7 @@ def test_files_are_copied_if_links_are_not_possible(tmp_path: Path, monkeypatch:
     assert plain_states(layout.root, lenient=True) == {number: before[number] for number in (1, 3, 4, 5, 6)}
 
 
-@settings(max_examples=25, deadline=None)
-@given(history=HISTORIES, choice=st.sets(st.integers(1, 6)))
-def test_any_prune_of_any_history_preserves_the_kept_versions(
+def any_prune_of_any_history_preserves_the_kept_versions(
     tmp_path_factory: pytest.TempPathFactory, history: list[dict[Kind, dict[str, Any]]], choice: set[int]
 ) -> None:
     maker = ArchiveMaker(tmp_path_factory.mktemp("prune") / "archive")
@@ -255,6 +254,17 @@ def test_any_prune_of_any_history_preserves_the_kept_versions(
     prune(maker.layout, keep(*kept, of=max(before)))
     assert damages(maker.layout) == []
     assert plain_states(maker.layout.root, lenient=True) == {number: before[number] for number in kept}
+
+
+(
+    test_any_prune_of_any_history_preserves_the_kept_versions,
+    test_any_prune_of_any_history_preserves_the_kept_versions_often,
+) = in_both_lanes(
+    given(history=HISTORIES, choice=st.sets(st.integers(1, 6))),
+    any_prune_of_any_history_preserves_the_kept_versions,
+    some=8,
+    many=25,
+)
 
 
 def faults_of(layout: Layout, expected: dict[int, Any], kept: set[int]) -> list[str]:

@@ -16,6 +16,7 @@ from exporter.archive.state import KindState, State
 from exporter.errors import ArchiveDamaged
 from exporter.model.kinds import Kind, sort_key
 from tests.archive.builder import Built, open_files, record
+from tests.support.examples import in_both_lanes
 from tests.support.json_texts import objects, texts
 
 IDS = st.one_of(
@@ -27,11 +28,7 @@ IDS = st.one_of(
 OPERATIONS = st.lists(st.tuples(IDS, st.one_of(st.none(), objects)), max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(OPERATIONS, min_size=1, max_size=4))
-def test_folding_versions_is_setting_and_deleting(
-    tmp_path_factory: pytest.TempPathFactory, versions: list[object]
-) -> None:
+def folding_versions_is_setting_and_deleting(tmp_path_factory: pytest.TempPathFactory, versions: list[object]) -> None:
     folder = tmp_path_factory.mktemp("fold")
     state = State("sea.example")
     model: dict[str, tuple[bytes, int]] = {}
@@ -61,6 +58,11 @@ def test_folding_versions_is_setting_and_deleting(
             lossless_json.loads(data)
         )
     state.close()
+
+
+test_folding_versions_is_setting_and_deleting, test_folding_versions_is_setting_and_deleting_often = in_both_lanes(
+    given(st.lists(OPERATIONS, min_size=1, max_size=4)), folding_versions_is_setting_and_deleting, some=8, many=60
+)
 
 
 @pytest.mark.parametrize("place", ["version", "latest"])

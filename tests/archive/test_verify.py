@@ -399,14 +399,14 @@ class TestFlippedBits:
             return {name, f"{folder}/SHA256SUMS", *following, *(f"{folder}/{kind}.jsonl" for kind in Kind)}
         return {name}
 
-    @pytest.mark.thorough
-    def test_each_is_reported_and_the_right_file_named(self, small: Built) -> None:
+    @pytest.mark.parametrize("flips", [40, pytest.param(FLIPS, marks=pytest.mark.thorough)])
+    def test_each_is_reported_and_the_right_file_named(self, small: Built, flips: int) -> None:
         assert self.blamed(small.root) == set()
         versions = [path for path in small.layout.versions.rglob("*") if path.is_file()]
         whole = {path: path.read_bytes() for path in [small.layout.info, *versions]}
         places = [(path, bit) for path, data in whole.items() for bit in range(len(data) * 8)]
         assert {path.name for path, _ in places} >= {"archive.json", "manifest.json", "SHA256SUMS", "entries.jsonl"}
-        for path, bit in random.Random(20260131).sample(places, FLIPS):
+        for path, bit in random.Random(20260131).sample(places, flips):
             changed = bytearray(whole[path])
             changed[bit // 8] ^= 1 << bit % 8
             path.write_bytes(changed)
@@ -417,12 +417,13 @@ class TestFlippedBits:
             path.write_bytes(whole[path])
         assert self.blamed(small.root) == set()
 
+    @pytest.mark.parametrize("flips", [60, pytest.param(400, marks=pytest.mark.thorough)])
     @pytest.mark.parametrize("kind", [Kind.ENTRIES, Kind.USER])
-    def test_a_fold_over_flipped_bits_succeeds_or_reports_damage(self, small: Built, kind: Kind) -> None:
+    def test_a_fold_over_flipped_bits_succeeds_or_reports_damage(self, small: Built, kind: Kind, flips: int) -> None:
         path = small.layout.segment(1, kind)
         whole = path.read_bytes()
         outcomes = set()
-        for bit in random.Random(7).sample(range(len(whole) * 8), 400):
+        for bit in random.Random(7).sample(range(len(whole) * 8), flips):
             changed = bytearray(whole)
             changed[bit // 8] ^= 1 << bit % 8
             path.write_bytes(changed)
