@@ -78,7 +78,7 @@ def test_a_segment_is_searched_without_holding_it(
     window = 100_000
     monkeypatch.setattr("exporter.archive.segments._MAPPED_BYTES", 1)
     monkeypatch.setattr("exporter.archive.segments._WINDOW_BYTES", window)
-    released = []
+    released: list[object] = []
     monkeypatch.setattr("exporter.archive.segments._release", released.append)
     tracemalloc.start()
     found = [each for each, _ in line_positions(path, set(ids))]

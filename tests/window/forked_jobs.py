@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import threading
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from exporter.archive import atomic
 from exporter.cli import events
 from exporter.window import jobs
-from tests.support.runs import Zygote
+from tests.support.runs import Run, Runs, Zygote
 
 _PATIENCE_SECONDS = 240.0
 
@@ -22,52 +23,42 @@ class _ForkedJob:
 
     stdin = None
 
-    def __init__(self, zygote: Zygote, folder: Path) -> None:
-        zygote.order(
-            {
-                "arguments": ["app", "--job", str(folder)],
-                "kill_at": None, "file_size": None, "durable": False, "trace": None, "now": None,
-                "environ": {**os.environ, events.VARIABLE: "json"},
-                "folder": str(Path.home()),
-                "stdout": str(folder / jobs.ANSWER),
-                "stderr": str(folder / jobs.SAID),
-                "calls": str(folder / "calls"),
-            }
-        )  # fmt: skip
-        zygote.answer()
+    def __init__(self, run: Run) -> None:
+        self._run = run
         self._code: int | None = None
-        self._waiting = threading.Thread(target=self._wait, args=(zygote,))
-        self._waiting.start()
-
-    def _wait(self, zygote: Zygote) -> None:
-        self._code = zygote.answer()
 
     def poll(self) -> int | None:
-        return self._code
+        return self.wait() if self._run.is_over else None
 
-    def wait(self, timeout: float | None = None) -> int | None:
-        self._waiting.join(timeout)
+    def wait(self, timeout: float | None = None) -> int:
+        if self._code is None:
+            self._code = self._run.wait(timeout or _PATIENCE_SECONDS).code
         return self._code
 
 
 @contextmanager
 def forked_jobs(zygote: Zygote) -> Iterator[None]:
-    """Fork the jobs that are started in this context, one after another; a job that asks is still a new process."""
-    started: list[_ForkedJob] = []
+    """Fork the jobs that are started in this context; a job that asks is still a new process."""
     real = jobs._started
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Runs(Path(folder), zygote) as runs,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        started: list[_ForkedJob] = []
 
-    def start(folder: Path, *, asks: bool) -> object:
-        if asks:
-            return real(folder, asks=asks)
-        for each in started:  # the fork server has one child at a time
-            each.wait(_PATIENCE_SECONDS)
-        for name in (jobs.ANSWER, jobs.SAID):
-            (folder / name).touch(0o600)
-        started.append(_ForkedJob(zygote, folder))
-        return started[-1]
+        def start(job: Path, *, asks: bool) -> object:
+            if asks:
+                return real(job, asks=asks)
+            environ = {**os.environ, events.VARIABLE: "json"}
+            with atomic.open_private(job / jobs.ANSWER) as answer, atomic.open_private(job / jobs.SAID) as said:
+                run = runs.start(
+                    "app", "--job", job, environ=environ, folder=Path.home(), stdout=answer.fileno(), stderr=said.fileno()
+                )  # fmt: skip
+            started.append(_ForkedJob(run))
+            return started[-1]
 
-    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jobs, "_started", start)
         yield
         for each in started:
-            each.wait(_PATIENCE_SECONDS)
+            each.wait()
