@@ -13,14 +13,19 @@ from rich.console import Console
 from rich.text import Text
 
 HERE = Path(__file__).parent
+WORDS = ("demo", "--fixed-clock", "--lang", "en")
 
 
-def drawn() -> str:
-    """Run the demo in an empty folder and return its output as a picture, the same every time."""
+def said() -> str:
+    """Run the demo in an empty folder and return its messages."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "exporter", "demo", "--fixed-clock", "--lang", "en"]
-        said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stderr
-        said = said.replace(f"{folder}/", "")
+        command = [sys.executable, "-m", "exporter", *WORDS]
+        messages = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stderr
+        return messages.replace(f"{folder}/", "")
+
+
+def drawn(said: str) -> str:
+    """Return messages of the demo as a picture, the same every time."""
     # The words that start the program depend on the shell; make demo prints these.
     said = re.sub(r" (?:\S+ -m exporter|\S*blog-exporter) (?=log |show |files )", " .venv/bin/blog-exporter ", said)
     said = re.sub(r"127\.0\.0\.1:[0-9]+", "127.0.0.1:8080", said)
@@ -34,7 +39,7 @@ def drawn() -> str:
 
 def main() -> None:
     """Write docs/demo.svg."""
-    (HERE / "demo.svg").write_text(drawn(), encoding="utf-8")
+    (HERE / "demo.svg").write_text(drawn(said()), encoding="utf-8")
 
 
 if __name__ == "__main__":

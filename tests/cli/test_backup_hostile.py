@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +16,7 @@ from tests.support import faults
 from tests.support.demo_service import DemoService
 from tests.support.records import comment_record, entry_record, file_record
 from tests.support.runs import Runs, all_findings, backup_command, folded, held, serving, tree
+from tests.support.terminal import Terminal
 
 # Other tests cover the same lines; measuring coverage here would more than double the time.
 pytestmark = pytest.mark.no_cover
@@ -146,32 +143,23 @@ async def _insult(_request: web.Request) -> web.StreamResponse:
     return web.Response(status=404, text=body, content_type="application/json")
 
 
-def test_a_terminal_is_not_steered(service: DemoService, blog: Blog, tmp_path: Path) -> None:
+def test_a_terminal_is_not_steered(runs: Runs, service: DemoService, blog: Blog, tmp_path: Path) -> None:
     """The live display has its own escapes; none of them comes from the service."""
     service.before = faults.only("entry_id=1", _insult)
     for key in list(blog.entries):
         if isinstance(key, int) and key > 20:
             del blog.entries[key]
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "exporter", "backup", blog.blog_id, "--base-url", service.base_url,
-         "--archive", str(tmp_path / "archive"), "--retries", "0", "--title", ""],
-        stdout=theirs, stderr=theirs, stdin=theirs, env={**os.environ, "TERM": "xterm-256color"},
+    terminal = Terminal(
+        runs,
+        ("backup", blog.blog_id, "--base-url", service.base_url, "--archive", tmp_path / "archive", "--retries", "0",
+         "--title", "", "--no-site"),
+        tmp_path,
+        {"TERM": "xterm-256color"},
     )  # fmt: skip
-    os.close(theirs)
-    said = b""
-    while True:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        said += piece
-    os.close(ours)
-    assert process.wait() == 3
-    assert b"\x1b[" in said, "this was a live display"
-    assert b"pwned" in said
-    assert b"\x1b]0;pwned" not in said
-    assert "\u202e".encode() not in said
-    assert b"\x9b31m" not in said
+    assert terminal.end() == 3
+    said = terminal.shown
+    assert "\x1b[" in said, "this was a live display"
+    assert "pwned" in said
+    assert "\x1b]0;pwned" not in said
+    assert "\u202e" not in said
+    assert "\x9b31m" not in said

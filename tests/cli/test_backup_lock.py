@@ -16,13 +16,7 @@ from exporter.demo.content import Blog
 from tests.support import faults
 from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
-from tests.support.runs import Run, Runs, Zygote, backup_command, findings, folded, held, serving
-
-
-@pytest.fixture
-def others(tmp_path: Path) -> Iterator[Runs]:
-    with Zygote() as zygote, Runs(tmp_path / "other process", zygote) as started:
-        yield started
+from tests.support.runs import Run, Runs, backup_command, findings, folded, held, serving
 
 
 @pytest.fixture
@@ -46,46 +40,44 @@ def held_up(runs: Runs, service: DemoService, blog: Blog, root: Path) -> Run:
     return run
 
 
-def test_a_second_writer_is_turned_away(
-    runs: Runs, others: Runs, service: DemoService, blog: Blog, tmp_path: Path
-) -> None:
+def test_a_second_writer_is_turned_away(runs: Runs, service: DemoService, blog: Blog, tmp_path: Path) -> None:
     root = tmp_path / "archive"
     command = backup_command(service, root, "--assets", "embedded", "--no-site")
     assert runs.run(*command).code == 0
     run = held_up(runs, service, blog, root)
-    done = others.run(*command)
+    done = runs.run(*command)
     assert done.code == 11
     assert re.search(rf"being written by process {run.pid} on \S+ since \d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ;", done.err)
     assert "--wait-lock" in done.err
 
     # Commands that only read do not wait.
     for reading in (("verify", root), ("status", root), ("log", root), ("show", root, "entry", "3")):
-        assert others.run(*reading).code == 0, reading
-    assert f"process {run.pid} since" in others.run("status", root).out
+        assert runs.run(*reading).code == 0, reading
+    assert f"process {run.pid} since" in runs.run("status", root).out
 
     # A killed writer releases the lock.
     run.signal(signal.SIGKILL)
     assert run.wait().code == -signal.SIGKILL
-    status = others.run("status", root, "--json")
+    status = runs.run("status", root, "--json")
     assert status.code == 7
     assert (status.answer_before_error["writer"], status.answer_before_error["interrupted_run"]) == (None, True)
     service.before = None
-    assert others.run(*command).code == 0
+    assert runs.run(*command).code == 0
     assert folded(root) == held(blog)
 
 
-def test_waiting_for_the_lock(runs: Runs, others: Runs, service: DemoService, blog: Blog, tmp_path: Path) -> None:
+def test_waiting_for_the_lock(runs: Runs, service: DemoService, blog: Blog, tmp_path: Path) -> None:
     root = tmp_path / "archive"
     run = held_up(runs, service, blog, root)
     command = backup_command(service, root, "--assets", "embedded", "--no-site")
     begun = time.monotonic()
-    assert others.run(*command, "--wait-lock", "0.5s").code == 11
+    assert runs.run(*command, "--wait-lock", "0.5s").code == 11
     assert 0.5 <= time.monotonic() - begun < 10
 
     service.before = None
     ended = threading.Timer(0.5, run.signal, (signal.SIGTERM,))
     ended.start()
-    done = others.run(*command, "--wait-lock", "10m")
+    done = runs.run(*command, "--wait-lock", "10m")
     assert done.code == 0
     assert re.search(r"Resuming the run of 2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\+09:00: ", done.err)
     assert run.wait().code == 143
@@ -95,12 +87,12 @@ def test_waiting_for_the_lock(runs: Runs, others: Runs, service: DemoService, bl
 
 
 def test_many_first_runs_at_once_leave_one_whole_archive(
-    runs: Runs, others: Runs, service: DemoService, blog: Blog, tmp_path: Path
+    runs: Runs, service: DemoService, blog: Blog, tmp_path: Path
 ) -> None:
     root = tmp_path / "archive"
     command = backup_command(service, root, "--assets", "embedded", "--no-site")
     first = runs.start(*command)
-    second = others.start(*command)
+    second = runs.start(*command)
     codes = {first.wait().code, second.wait().code}
     assert codes in ({0}, {0, 11})
     assert folded(root) == held(blog)

@@ -384,11 +384,6 @@ def test_other_endings(
     assert program("log", archive).code == code
 
 
-def test_output_into_a_closed_pipe_is_no_error(archive: Path) -> None:
-    script = f"{sys.executable} -m exporter show {archive} user $({sys.executable} -c 'print(1)') | true"
-    assert subprocess.run(["bash", "-c", script], check=False, capture_output=True).returncode == 0
-
-
 def test_a_terminal_without_japanese_does_not_end_the_program(archive: Path) -> None:
     state = Archive.open(archive).state()
     entry_id = state.ids(Kind.ENTRIES)[0]

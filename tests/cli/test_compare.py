@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
-import time
+import threading
 from pathlib import Path
 
 import pytest
@@ -20,6 +17,8 @@ from exporter.export.interface import ExportOptions
 from exporter.library.compare import expected_posts
 from exporter.model.publication import Declared
 from tests.cli.conftest import Program
+from tests.support.runs import Runs
+from tests.support.terminal import PATIENCE_SECONDS
 from tests.test_docs import ROOT
 from tests.wordpress.fake import LOGIN, FakeWordPress, wordpress_in_thread
 
@@ -197,12 +196,12 @@ def test_text_from_a_new_home_cannot_control_the_terminal(program: Program, arch
     assert not {"\x1b", "\x07", "\u202e"} & set(done.out)
 
 
-def test_a_signal_ends_it_soon(archive: Path) -> None:
+def test_a_signal_ends_it_soon(runs: Runs, made: Path) -> None:
     with wordpress_in_thread() as home:
-        asked: list[str] = []
+        asked = threading.Event()
 
         async def hang(request: web.Request) -> web.StreamResponse:
-            asked.append(request.path)
+            asked.set()
             response = web.StreamResponse()
             await response.prepare(request)
             await response.write(b"{")
@@ -210,16 +209,12 @@ def test_a_signal_ends_it_soon(archive: Path) -> None:
             return response
 
         home.service.handler = hang
-        command = [sys.executable, "-m", "exporter", "compare", str(archive), home.url, *SAID]
-        environ = {name: value for name, value in os.environ.items() if not name.startswith("BLOG_EXPORTER_")}
-        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ)
-        deadline = time.monotonic() + 30
-        while not asked and time.monotonic() < deadline:
-            time.sleep(0.01)
-        running.send_signal(signal.SIGTERM)
-        _, said = running.communicate(timeout=20)
-        assert running.returncode == 143
-        assert said.splitlines()[-1] == "blog-exporter: error: Terminated; nothing was written."
+        run = runs.start("compare", made, home.url, *SAID)
+        asked.wait(PATIENCE_SECONDS)
+        run.signal(signal.SIGTERM)
+        done = run.wait()
+        assert done.code == 143
+        assert done.err.splitlines()[-1] == "blog-exporter: error: Terminated; nothing was written."
 
 
 def test_a_hidden_entry_that_is_shown_is_named(program: Program, archive: Path, home: Path, tmp_path: Path) -> None:

@@ -6,10 +6,13 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import exporter
+from tests.cli.test_advice import Words
 from tests.support.runs import Runs
 from tests.support.terminal import Terminal
 
@@ -49,25 +52,32 @@ def commands_in(shown: str, words: str) -> list[str]:
     return found
 
 
-RELATIVE = ([".venv/bin/blog-exporter"], ".venv/bin/blog-exporter")
-ABSOLUTE = ([str(BIN / "blog-exporter")], str(BIN / "blog-exporter"))
-MODULE = ([sys.executable, "-m", "exporter"], f"{sys.executable} -m exporter")
+RELATIVE = ".venv/bin/blog-exporter"
+ABSOLUTE = str(BIN / "blog-exporter")
+MODULE = str(Path(exporter.__file__).with_name("__main__.py"))
+
+
+@pytest.fixture(scope="module")
+def words() -> Iterator[Words]:
+    with Words() as started:
+        yield started
 
 
 def test_every_printed_command_works_as_printed_and_enter_opens_the_site(
-    runs: Runs, folder: Path, environment: dict[str, str], tmp_path: Path
+    runs: Runs, words: Words, folder: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    directory, (program, words) = "日記 と $(touch owned)", RELATIVE
-    terminal = Terminal(runs, ["demo", directory], folder, environment, program)
+    directory = "日記 と $(touch owned)"
+    terminal = Terminal(runs, ["demo", directory], folder, environment, RELATIVE)
     terminal.answer(QUESTION, "")
     assert terminal.end() == 0, terminal.shown
     assert (tmp_path / "opened").read_text() == (folder / directory / "latest" / "site" / "index.html").as_uri()
-    commands = commands_in(terminal.shown, words)
+    commands = commands_in(terminal.shown, RELATIVE)
     assert len(commands) >= 5, terminal.shown
     for command in commands:
-        done = in_shell(command, folder, environment)
-        assert done.returncode == 0, (command, done.stderr)
-        assert done.stdout, command
+        typed = words.of(command.replace(RELATIVE, "blog-exporter", 1))
+        done = runs.run(*typed, folder=folder, environ=environment, name=RELATIVE)
+        assert done.code == 0, (command, done.err)
+        assert done.out, command
     assert not (folder / "owned").exists()
 
 
@@ -78,34 +88,54 @@ def in_shell(command: str, folder: Path, environment: dict[str, str]) -> subproc
     )  # fmt: skip
 
 
-def words_shown(start: str, folder: Path, environment: dict[str, str]) -> str:
+def words_in(code: int, said: str) -> str:
     """Return the words before the arguments of a command that the program suggests."""
-    done = in_shell(f"{start} backup ./nowhere", folder, environment)
-    assert done.returncode == 10, done.stderr
-    return done.stderr.partition("To begin a new archive there: ")[2].partition(" backup ")[0]
+    assert code == 10, said
+    return said.partition("To begin a new archive there: ")[2].partition(" backup ")[0]
 
 
-@pytest.mark.parametrize(("program", "words"), [RELATIVE, ABSOLUTE, MODULE], ids=["relative", "absolute", "module"])
+def words_shown(runs: Runs, name: str, folder: Path, environment: dict[str, str]) -> str:
+    """Return these words for a program with this path."""
+    done = runs.run("backup", "./nowhere", folder=folder, environ=environment, name=name)
+    return words_in(done.code, done.err)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [(RELATIVE, RELATIVE), (ABSOLUTE, ABSOLUTE), (MODULE, f"{sys.executable} -m exporter")],
+    ids=["relative", "absolute", "module"],
+)
 def test_commands_begin_as_the_user_began(
-    folder: Path, environment: dict[str, str], program: list[str], words: str
+    runs: Runs, folder: Path, environment: dict[str, str], name: str, words: str
 ) -> None:
-    assert words_shown(shlex.join(program), folder, environment) == words
+    assert words_shown(runs, name, folder, environment) == words
 
 
-def test_a_program_on_path_is_named_shortly(folder: Path, environment: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.thorough
+@pytest.mark.parametrize("program", [RELATIVE, ABSOLUTE, f"{sys.executable} -m exporter"])
+def test_commands_begin_as_the_user_began_in_a_shell(folder: Path, environment: dict[str, str], program: str) -> None:
+    done = in_shell(f"{program} backup ./nowhere", folder, environment)
+    assert words_in(done.returncode, done.stderr) == program
+
+
+def test_a_program_on_path_is_named_shortly(
+    runs: Runs, folder: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
     own = tmp_path / "own-bin"
     own.mkdir()
     on_path = {**environment, "PATH": f"{own}:/usr/bin:/bin"}
     (own / "blog-exporter").symlink_to(BIN / "blog-exporter")
-    assert words_shown("blog-exporter", folder, on_path) == "blog-exporter"
-    assert words_shown(shlex.join(MODULE[0]), folder, on_path) == "blog-exporter"
+    # The interpreter gets the path that the shell found.
+    assert words_shown(runs, str(own / "blog-exporter"), folder, on_path) == "blog-exporter"
+    assert words_shown(runs, MODULE, folder, on_path) == "blog-exporter"
     (own / "blog-exporter").unlink()
     (own / "blog-exporter").write_text("#!/bin/sh\necho another program\n")
     (own / "blog-exporter").chmod(0o755)
-    assert words_shown(".venv/bin/blog-exporter", folder, on_path) == ".venv/bin/blog-exporter"
-    assert words_shown("cd .venv/bin && ./blog-exporter", folder, on_path) == "./blog-exporter"
+    assert words_shown(runs, RELATIVE, folder, on_path) == RELATIVE
+    assert words_shown(runs, "./blog-exporter", folder / ".venv" / "bin", on_path) == "./blog-exporter"
 
 
+@pytest.mark.thorough
 def test_the_program_in_the_cache_of_uvx_is_named_by_uvx(folder: Path, environment: dict[str, str]) -> None:
     made = folder / "archive-v0" / "h4sh"
     made.parent.mkdir()
@@ -113,8 +143,8 @@ def test_the_program_in_the_cache_of_uvx_is_named_by_uvx(folder: Path, environme
     packages = next(made.glob("lib/python*/site-packages"))
     (packages / "program.pth").write_text("\n".join(path for path in sys.path if path), encoding="utf-8")
     uvx = {**environment, "UV": "/usr/bin/uv", "PATH": f"{made / 'bin'}:/usr/bin:/bin"}
-    start = f"{shlex.quote(str(made / 'bin' / 'python'))} -m exporter"
-    assert words_shown(start, folder, uvx) == "uvx blog-exporter"
+    done = in_shell(f"{shlex.quote(str(made / 'bin' / 'python'))} -m exporter backup ./nowhere", folder, uvx)
+    assert words_in(done.returncode, done.stderr) == "uvx blog-exporter"
 
 
 def test_json_names_the_program_alone(folder: Path, environment: dict[str, str]) -> None:
@@ -123,6 +153,7 @@ def test_json_names_the_program_alone(folder: Path, environment: dict[str, str])
     assert ": blog-exporter backup NAME.blog.example.jp" in done.stdout
 
 
+@pytest.mark.thorough
 def test_the_question_in_japanese_and_without_a_browser(
     runs: Runs, folder: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -133,6 +164,7 @@ def test_the_question_in_japanese_and_without_a_browser(
     assert str(folder / "demo-archive" / "latest" / "site" / "index.html") in terminal.shown.split("[Y/n]")[1]
 
 
+@pytest.mark.thorough
 def test_ctrl_d_at_the_question_leaves_the_finished_demo(
     runs: Runs, folder: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -142,7 +174,7 @@ def test_ctrl_d_at_the_question_leaves_the_finished_demo(
     assert not (tmp_path / "opened").exists()
 
 
-@pytest.mark.parametrize("options", [["-q"], ["--yes"]])
+@pytest.mark.parametrize("options", [["-q"], pytest.param(["--yes"], marks=pytest.mark.thorough)])
 def test_nothing_is_asked(
     runs: Runs, options: list[str], folder: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:

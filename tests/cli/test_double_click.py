@@ -5,66 +5,62 @@ from __future__ import annotations
 import os
 import pty
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.runs import Run, Runs
 from tests.window.opened import until
 from tests.window.running import environment
 
-BUILT = "import sys; sys.frozen = {built}; sys.argv = sys.argv[:1]; from exporter.cli.main import run; run()"
+NAME = str(Path(sys.executable).parent / "blog-exporter")
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="a double-click on Windows is told by its console")
 
 
 def start(
-    home: Path, *, built: bool, stdin: int = subprocess.DEVNULL, environ: dict[str, str] | None = None
-) -> subprocess.Popen[str]:
-    named = {name: value for name, value in environment(home).items() if name not in {"DISPLAY", "WAYLAND_DISPLAY"}}
-    return subprocess.Popen(
-        [sys.executable, "-P", "-c", BUILT.format(built=built)],
-        env={**named, "BROWSER": "true", **(environ or {})}, cwd=home, stdin=stdin, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
+    runs: Runs, home: Path, *, built: bool, stdin: int | None = None, display: dict[str, str] | None = None
+) -> Run:
+    """Start the program without a command."""
+    return runs.start(
+        name=NAME, frozen=built, environ={**environment(home), "BROWSER": "true", **(display or {})},
+        without=[name for name in ("DISPLAY", "WAYLAND_DISPLAY") if name not in (display or {})], folder=home, stdin=stdin,
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("environ", [{"DISPLAY": ":0"}, {"WAYLAND_DISPLAY": "wayland-0"}])
-def test_a_double_click_opens_the_window_and_prints_no_address(tmp_path: Path, environ: dict[str, str]) -> None:
+@pytest.mark.parametrize("display", [{"DISPLAY": ":0"}, {"WAYLAND_DISPLAY": "wayland-0"}])
+def test_a_double_click_opens_the_window_and_prints_no_address(
+    runs: Runs, tmp_path: Path, display: dict[str, str]
+) -> None:
     note = tmp_path / "state" / "blog-exporter" / "window" / "window.json"
-    process = start(tmp_path, built=True, environ=environ)
-    try:
-        until(lambda: note.exists() or process.poll() is not None, "the window is open")
-        assert process.poll() is None
-    finally:
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    assert out == ""
-    assert "http" not in err
+    run = start(runs, tmp_path, built=True, display=display)
+    until(lambda: note.exists() or run.is_over, "the window is open")
+    assert not run.is_over
+    run.signal(signal.SIGINT)
+    done = run.wait()
+    assert done.out == ""
+    assert "http" not in done.err
     assert not note.exists()
 
 
-def test_without_a_display_the_built_program_shows_its_help(tmp_path: Path) -> None:
+def test_without_a_display_the_built_program_shows_its_help(runs: Runs, tmp_path: Path) -> None:
     """So does a line of a crontab that names no command."""
-    process = start(tmp_path, built=True)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 2
-    assert "Usage: blog-exporter" in err
+    done = start(runs, tmp_path, built=True).wait()
+    assert done.code == 2
+    assert "Usage: blog-exporter" in done.err
 
 
-def test_with_a_terminal_the_built_program_shows_its_help(tmp_path: Path) -> None:
+def test_with_a_terminal_the_built_program_shows_its_help(runs: Runs, tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
-    process = start(tmp_path, built=True, stdin=theirs, environ={"DISPLAY": ":0"})
-    _, err = process.communicate(timeout=60)
+    done = start(runs, tmp_path, built=True, stdin=theirs, display={"DISPLAY": ":0"}).wait()
     os.close(ours)
     os.close(theirs)
-    assert process.returncode == 2
-    assert "Usage: blog-exporter" in err
+    assert done.code == 2
+    assert "Usage: blog-exporter" in done.err
 
 
-def test_an_installed_program_never_opens_the_window_by_itself(tmp_path: Path) -> None:
-    process = start(tmp_path, built=False, environ={"DISPLAY": ":0"})
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 2
-    assert "Usage: blog-exporter" in err
+def test_an_installed_program_never_opens_the_window_by_itself(runs: Runs, tmp_path: Path) -> None:
+    done = start(runs, tmp_path, built=False, display={"DISPLAY": ":0"}).wait()
+    assert done.code == 2
+    assert "Usage: blog-exporter" in done.err

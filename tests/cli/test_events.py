@@ -16,9 +16,11 @@ import pytest
 from exporter.cli.events import VARIABLE
 from exporter.cli.output import Output
 from exporter.cli.progress_bar import ProgressBar
+from exporter.cli.versions import log_command
+from tests.cli.conftest import Program
 from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
-from tests.window.opened import until
+from tests.support.runs import Runs
 from tests.window.running import environment
 
 Told = list[dict[str, Any]]
@@ -47,18 +49,15 @@ def read(text: str) -> Told:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(runs: Runs, tmp_path: Path) -> Run:
     """Run the real command, and return its exit code and its events."""
 
     def ran(*words: object, **environ: str) -> tuple[int, Told]:
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", "exporter", *map(str, words)],
-            env={**environment(tmp_path), VARIABLE: "json", **environ}, cwd=tmp_path,
-            stdin=subprocess.DEVNULL, capture_output=True,
-        )  # fmt: skip
-        told = read(done.stderr.decode())
-        assert told[-1]["exit_code"] == done.returncode
-        return done.returncode, told
+        given = {**environment(tmp_path), VARIABLE: "json", **environ}
+        done = runs.run(*words, environ=given, folder=tmp_path)
+        told = read(done.err)
+        assert told[-1]["exit_code"] == done.code
+        return done.code, told
 
     return ran
 
@@ -70,14 +69,14 @@ def rows(told: Told) -> dict[str, dict[str, Any]]:
 
 def test_every_line_of_a_backup_and_of_what_follows_it_is_an_event(run: Run, tmp_path: Path) -> None:
     archive, copy = tmp_path / "日記", tmp_path / "copy"
-    blog_id = (generated := generated_blog(12, 5, 2)).blog_id
+    blog_id = (generated := generated_blog(4, 2, 2)).blog_id
     with DemoService(generated).run_in_thread() as service:
         network = ("--allow-private-network", "--retries", 1)
         blog = (blog_id, "--base-url", service.base_url, *network)
         code, told = run("backup", *blog, "--archive", archive)
         assert code in {0, 3}
         found = rows(told)
-        assert (found["entries"]["done"], found["entries"]["total"]) == (12, 12)
+        assert (found["entries"]["done"], found["entries"]["total"]) == (4, 4)
         assert found["entry list"]["kind"] == "entry_list_pages"
         assert [each for each in told if each["event"] == "said"]
         for words in (
@@ -115,19 +114,12 @@ def test_every_error_is_an_event(run: Run, words: list[str]) -> None:
     assert [each for each in told if each["event"] in {"error", "said"}]
 
 
-BROKEN = """
-from exporter.cli.main import run
-from exporter.cli.versions import log_command
-log_command.callback = lambda **_: 1 / 0
-run()
-"""
-
-
-def test_a_traceback_is_an_event(tmp_path: Path) -> None:
-    words = [sys.executable, "-P", "-c", BROKEN, "log", str(tmp_path), "-vv"]
-    done = subprocess.run(words, env={**environment(tmp_path), VARIABLE: "json"}, capture_output=True)
-    told = read(done.stderr.decode())
-    assert done.returncode == told[-1]["exit_code"] == 1
+def test_a_traceback_is_an_event(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "json")
+    monkeypatch.setattr(log_command, "callback", lambda **_: 1 / 0)
+    done = program("log", tmp_path, "-vv")
+    told = read(done.err)
+    assert done.code == told[-1]["exit_code"] == 1
     assert "ZeroDivisionError" in told[-2]["text"]
     assert any("Traceback" in each.get("text", "") for each in told)
 
@@ -139,25 +131,30 @@ def test_a_question_without_a_terminal_is_an_error(run: Run) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_an_interrupted_command_tells_it(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "exporter", "app", "--no-open"],
-        env={**environment(tmp_path), VARIABLE: "json"}, cwd=tmp_path, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    until((tmp_path / "state" / "blog-exporter" / "window" / "window.json").exists, "it runs")
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=120)
-    told = read(err.decode())
+def test_an_interrupted_command_tells_it(runs: Runs, tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    run = runs.start(
+        "app", "--no-open", environ={**environment(tmp_path), VARIABLE: "json"}, folder=tmp_path, stdout=writing
+    )
+    os.close(writing)
+    with os.fdopen(reading, "rb", buffering=0) as stream:
+        assert b"http" in stream.readline()
+        run.signal(signal.SIGINT)
+        told = read(run.wait().err)
     assert told[-2]["event"] == "error"
     assert told[-2]["type"] == "Interrupted"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="its locale")
-def test_events_are_utf_8_in_every_locale(run: Run, tmp_path: Path) -> None:
+def test_events_are_utf_8_in_every_locale(tmp_path: Path) -> None:
     """A window reads them as UTF-8, also if the desktop runs in another encoding."""
-    code, told = run("status", tmp_path / "日記", LC_ALL="C", PYTHONIOENCODING="euc_jp", BLOG_EXPORTER_LANG="ja")
-    assert code != 0
+    given = {"LC_ALL": "C", "PYTHONIOENCODING": "euc_jp", "BLOG_EXPORTER_LANG": "ja", VARIABLE: "json"}
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "exporter", "status", tmp_path / "日記"],
+        env={**environment(tmp_path), **given}, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True,
+    )  # fmt: skip
+    told = read(done.stderr.decode())
+    assert told[-1]["exit_code"] == done.returncode != 0
     assert "日記" in told[-2]["text"]
 
 

@@ -148,22 +148,21 @@ class TestBackup:
         reader.run("login", "--base-url", service.base_url)
         reader.run("init", BLOG)
 
-    def test_another_run_has_the_lock(self, reader: Reader, small: Path, service: DemoService, tmp_path: Path) -> None:
+    def test_another_run_has_the_lock(self, runs: Runs, reader: Reader, service: DemoService, tmp_path: Path) -> None:
         root = tmp_path / "archive"
         service.before = faults.only("entry_id=7", faults.hang)
-        with Zygote() as zygote, Runs(tmp_path / "other", zygote) as others:
-            run = others.start("--lang", "ja", *backup(service, root))
-            while not any(each.params.get("entry_id") == "7" for each in service.requests):
-                time.sleep(0.01)
-            for command in (
-                backup(service, root),
-                ("status", root),
-                ("rebuild", root),
-                ("prune", root, "--keep-last", "1"),
-            ):
-                reader.run(*command)
-            run.signal(signal.SIGINT)
-            reader.read(run.wait(), "backup interrupted")
+        run = runs.start("--lang", "ja", *backup(service, root))
+        while not any(each.params.get("entry_id") == "7" for each in service.requests):
+            time.sleep(0.01)
+        for command in (
+            backup(service, root),
+            ("status", root),
+            ("rebuild", root),
+            ("prune", root, "--keep-last", "1"),
+        ):
+            reader.run(*command)
+        run.signal(signal.SIGINT)
+        reader.read(run.wait(), "backup interrupted")
         service.before = None
         reader.run("status", root)
         reader.run("log", root)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +11,7 @@ import pytest
 from tests.cli.conftest import Program
 from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
+from tests.support.runs import Runs
 
 BLOG = "one.blog.example.jp"
 
@@ -92,20 +90,14 @@ def test_a_missing_archive_is_reported_to_the_monitor_and_the_command(
 
 
 def test_the_line_for_cron_ends_with_an_error_as_cron_runs_it(
-    program: Program, options: list[str], tmp_path: Path
+    runs: Runs, program: Program, options: list[str], tmp_path: Path
 ) -> None:
     root = tmp_path / "blog"
     assert program("backup", BLOG, "--archive", root, *options).code == 0
     shutil.rmtree(root)
-    line = " ".join(
-        map(
-            str,
-            (Path(sys.executable).with_name("blog-exporter"), "backup", BLOG, "--archive", root, *options, "--quiet"),
-        )
-    )
-    environment = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config"), "PATH": os.environ["PATH"]}
-    done = subprocess.run(["/bin/sh", "-c", line], env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, nothing(root)) == (10, True), done.stderr
+    given = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    done = runs.run("backup", BLOG, "--archive", root, *options, "--quiet", environ=given)
+    assert (done.code, nothing(root)) == (10, True), done.err
 
 
 def test_a_fleet_that_is_missing_is_not_begun_again(program: Program, options: list[str], tmp_path: Path) -> None:

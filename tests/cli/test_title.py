@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from tests.support.generated import generated_blog
@@ -37,14 +34,13 @@ def test_the_first_backup_asks_and_the_second_does_not(runs: Runs, tmp_path: Pat
     assert _heading(root) == "潮だまり日記"
 
 
-def test_without_a_terminal_there_is_no_question_and_the_address_appears_once(tmp_path: Path) -> None:
+def test_without_a_terminal_there_is_no_question_and_the_address_appears_once(runs: Runs, tmp_path: Path) -> None:
     root = tmp_path / "archive"
     blog = generated_blog(3, 1, 1)
     with serving(blog) as service:
-        command = [sys.executable, "-m", "exporter", *map(str, backup_command(service, root, "--assets", "none"))]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=os.environ)
-    assert done.returncode == 0
-    assert _QUESTION not in done.stderr
+        done = runs.run(*backup_command(service, root, "--assets", "none"))
+    assert done.code == 0
+    assert _QUESTION not in done.err
     assert _heading(root) == blog.blog_id
     header = _home_page(root).split("<main")[1].split("</header>")[0]
     assert header.count(blog.blog_id) == 1
