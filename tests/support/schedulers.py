@@ -1,7 +1,11 @@
-"""Programs that answer as ``crontab`` and ``systemctl`` do, in a folder of a test."""
+"""Programs that answer as ``crontab`` and ``systemctl`` do, in a folder of a test.
+
+Within the test's process, functions answer in their place, because each start of a program takes time.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -86,6 +90,40 @@ class Machine:
         path = self.folder / f"{program}.calls"
         return path.read_text().splitlines() if path.exists() else []
 
+    def answer(self, *words: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes] | None:
+        """Answer as the program of a test does, without a process."""
+        program, *arguments = words
+        path = self.folder / "bin" / program
+        if str(path.parent) not in os.environ["PATH"].split(os.pathsep) or not path.exists():
+            return None
+        with (self.folder / f"{program}.calls").open("a") as calls:
+            calls.write(" ".join(arguments) + "\n")
+        code, out, err = (self._crontab if program == "crontab" else self._systemctl)(arguments, given or b"")
+        return subprocess.CompletedProcess(words, code, out, err)
+
+    def _is(self, state: str) -> bool:
+        return (self.folder / state).exists()
+
+    def _crontab(self, words: list[str], given: bytes) -> tuple[int, bytes, bytes]:
+        if self._is("refuses"):
+            return 1, b"", b"you are not allowed to use this program\n"
+        if words == ["-l"] and not self.table.exists():
+            return 1, b"", b"no crontab for me\n"
+        before = self.table.read_bytes() if self.table.exists() else b""
+        if words == ["-l"] and self._is("busy"):
+            self.table.write_bytes(before + b"1 1 * * * another\n")
+        elif words == ["-r"]:
+            self.table.unlink()
+        elif words == ["-"]:
+            self.table.write_bytes(given + b"# added\n" * self._is("adds"))
+        return 0, before if words == ["-l"] else b"", b""
+
+    def _systemctl(self, words: list[str], _given: bytes) -> tuple[int, bytes, bytes]:
+        if self._is("refuses") and words[1:2] == ["enable"]:
+            return 1, b"", b"Unit is masked.\n"
+        is_asked = words[1:2] == ["show"] and words[3:4] == ["--property=NextElapseUSecRealtime"]
+        return 0, b"Mon 2026-11-23 03:22:02 UTC\n" if is_asked else b"", b""
+
     def now(self, state: str) -> None:
         """Let a program fail (``refuses``), report a table in use (``busy``), or add a line (``adds``)."""
         (self.folder / state).touch()
@@ -93,8 +131,19 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """A machine without any scheduler and with nothing else in its PATH."""
-    folder = tmp_path / "machine"
+    """A machine without any scheduler and with nothing else in its PATH; it starts no process for them."""
+    made = _made(tmp_path / "machine", monkeypatch)
+    monkeypatch.setattr("exporter.schedule.schedulers._run", made.answer)
+    return made
+
+
+@pytest.fixture
+def machine_with_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """The same machine, whose schedulers are started."""
+    return _made(tmp_path / "machine", monkeypatch)
+
+
+def _made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     (folder / "bin").mkdir(parents=True)
     monkeypatch.setenv("PATH", str(folder / "bin"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
