@@ -108,6 +108,7 @@ class AtomPubBlog:
         shortened: whether feeds have no texts.
         etags: whether members have an ETag.
         seconds_per_request: a rate limit: a request that comes earlier is answered with 429.
+        now: the clock of the rate limit, in seconds.
         asked: the paths of all requests with the status of their answers.
         authorizations: the values of the headers that prove the user.
         proven_pictures: the paths of pictures that were asked for with such a header.
@@ -126,6 +127,7 @@ class AtomPubBlog:
     shortened: bool = False
     etags: bool = False
     seconds_per_request: float = 0.0
+    now: Callable[[], float] = time.monotonic
     asked: list[tuple[str, int]] = field(default_factory=list)
     authorizations: list[str] = field(default_factory=list)
     proven_pictures: list[str] = field(default_factory=list)
@@ -167,7 +169,7 @@ class AtomPubBlog:
 
     def is_too_early(self) -> bool:
         """Apply the rate limit."""
-        now = time.monotonic()
+        now = self.now()
         early = bool(self.seconds_per_request) and now - self._last < self.seconds_per_request
         if not early:
             self._last = now
