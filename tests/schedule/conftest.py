@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from exporter.schedule.plan import NightPlan
-from tests.support.schedulers import machine
+from tests.support.schedulers import machine, machine_with_programs
 
-__all__ = ["machine"]
+__all__ = ["machine", "machine_with_programs"]
 
 STRANGE = (
     "50% of it",

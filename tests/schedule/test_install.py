@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Callable
 from datetime import datetime, time
 from pathlib import Path
 
 import pytest
 
 from exporter.errors import UsageError
+from exporter.schedule import schedulers
 from exporter.schedule.plan import NightPlan, next_time, plan_for
 from exporter.schedule.schedulers import best, find, install, remove
 from tests.support.schedulers import Machine
@@ -43,6 +46,61 @@ def test_without_a_scheduler_the_message_says_what_to_do(
         install(mine, "cron")
     assert remove(mine.archive) == []
     assert find(mine.archive) is None
+
+
+def test_a_program_is_started_in_english_with_its_input(
+    machine_with_programs: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = machine_with_programs.folder / "bin" / "crontab"
+    program.write_text('#!/bin/sh\necho "$LC_ALL $*" >&2\n/bin/cat\nexit 3\n')
+    program.chmod(0o700)
+    monkeypatch.setenv("LC_ALL", "ja_JP.UTF-8")
+    done = schedulers._run("crontab", "-", given=OTHERS)
+    assert done is not None
+    assert (done.returncode, done.stdout, done.stderr) == (3, OTHERS, b"C -\n")
+    assert schedulers._run("systemctl", "--user") is None
+
+
+@pytest.mark.thorough
+def test_the_functions_answer_as_the_programs_do(machine_with_programs: Machine) -> None:
+    """Each answer is that of a program, and leaves the same files."""
+    steps: list[tuple[str, list[str], bytes | None]] = [
+        ("", ["crontab", "-l"], None),
+        ("", ["crontab", "-"], OTHERS),
+        ("", ["crontab", "-l"], None),
+        ("busy", ["crontab", "-l"], None),
+        ("adds", ["crontab", "-"], b"x\n"),
+        ("", ["crontab", "-r"], None),
+        ("", ["systemctl", "--user", "show", "--property=Version"], None),
+        ("", ["systemctl", "--user", "show", "x.timer", "--property=NextElapseUSecRealtime", "--value"], None),
+        ("refuses", ["systemctl", "--user", "enable", "x.timer"], None),
+        ("refuses", ["systemctl", "--user", "daemon-reload"], None),
+        ("refuses", ["crontab", "-l"], None),
+    ]
+
+    def seen(answer: Callable[..., subprocess.CompletedProcess[bytes] | None]) -> list[object]:
+        found: list[object] = []
+        for state, words, given in steps:
+            if state:
+                machine_with_programs.now(state)
+            done = answer(*words, given=given)
+            assert done is not None
+            table = machine_with_programs.table
+            found.append((done.returncode, done.stdout, done.stderr, table.read_bytes() if table.exists() else None))
+        for name in ("busy", "adds", "refuses"):
+            (machine_with_programs.folder / name).unlink()
+        return [*found, machine_with_programs.calls("crontab"), machine_with_programs.calls("systemctl")]
+
+    machine_with_programs.has("crontab", "systemctl")
+    true = seen(schedulers._run)
+    for name in ("crontab.calls", "systemctl.calls"):
+        (machine_with_programs.folder / name).unlink()
+    assert seen(machine_with_programs.answer) == true
+
+
+@pytest.mark.thorough
+def test_a_real_program_keeps_the_crontab(machine_with_programs: Machine, mine: NightPlan) -> None:
+    test_removing_the_schedule_restores_the_crontab(machine_with_programs, mine, OTHERS)
 
 
 @pytest.mark.parametrize("before", [None, b"", OTHERS])
