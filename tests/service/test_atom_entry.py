@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.model.exchange import Response
@@ -179,28 +179,41 @@ def test_the_list_item_changes_with_every_byte_of_an_entry() -> None:
     assert service.title(Kind.ENTRY_LIST, first) == "Title"
 
 
-@given(st.text(max_size=200), st.dictionaries(st.text(max_size=3), st.text(max_size=9), max_size=3))
-def test_no_text_in_a_record_raises(text: str, spaces: dict[str, str]) -> None:
-    service = AtomPub()
-    for given_raw in ({"id": "1", "xml": text, "xmlns": spaces}, raw(text), raw(text.replace("<", "&lt;"))):
-        post = service.post(given_raw)
-        assert service.publication(post, Declared()).status in PostStatus
-        assert service.listed_part(given_raw)["id"] == "1"
-        assert isinstance(service.title(Kind.ENTRIES, given_raw), str)
-        assert service.upload(given_raw).id == "1"
+@pytest.mark.parametrize("examples", [30, pytest.param(100, marks=pytest.mark.thorough)])
+def test_no_text_in_a_record_raises(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(st.text(max_size=200), st.dictionaries(st.text(max_size=3), st.text(max_size=9), max_size=3))
+    def check(text: str, spaces: dict[str, str]) -> None:
+        service = AtomPub()
+        for given_raw in ({"id": "1", "xml": text, "xmlns": spaces}, raw(text), raw(text.replace("<", "&lt;"))):
+            post = service.post(given_raw)
+            assert service.publication(post, Declared()).status in PostStatus
+            assert service.listed_part(given_raw)["id"] == "1"
+            assert isinstance(service.title(Kind.ENTRIES, given_raw), str)
+            assert service.upload(given_raw).id == "1"
+
+    check()
 
 
-@given(st.text(st.characters(blacklist_categories=["C", "Z"], blacklist_characters="<&'\""), min_size=1, max_size=20))
-def test_the_id_of_a_member_leads_back_to_its_address(member: str) -> None:
+@pytest.mark.parametrize("examples", [30, pytest.param(100, marks=pytest.mark.thorough)])
+def test_the_id_of_a_member_leads_back_to_its_address(examples: int) -> None:
     """The request for an entry goes to the address that its link names, whatever the id looks like."""
-    service = AtomPub(AtomPubOptions(atompub_root="/root/atom"), "https://api.example")
-    for path in (f"/root/atom/entry/{member}", f"/root/atom/page/{member}", f"/elsewhere/{member}"):
-        feed = (
-            f"<feed xmlns='{SPACES['']}'><entry><link rel='edit' href='https://api.example{path}'/></entry></feed>"
-        ).encode()
-        pages = service.pages(Kind.ENTRY_LIST, "x.example", ())
-        (item,) = pages.call("/root/atom/entry").parse(Response(200, {}, feed)).items
-        request = service.entry_call("x.example", item["id"]).request
-        expected = service.pages(Kind.ENTRY_LIST, "x.example", ()).call(path.partition("#")[0]).request
-        if "#" not in member and "\\" not in member and "//" not in path:
-            assert (request.path, request.params) == (expected.path, expected.params)
+
+    @settings(max_examples=examples)
+    @given(
+        st.text(st.characters(blacklist_categories=["C", "Z"], blacklist_characters="<&'\""), min_size=1, max_size=20)
+    )
+    def check(member: str) -> None:
+        service = AtomPub(AtomPubOptions(atompub_root="/root/atom"), "https://api.example")
+        for path in (f"/root/atom/entry/{member}", f"/root/atom/page/{member}", f"/elsewhere/{member}"):
+            feed = (
+                f"<feed xmlns='{SPACES['']}'><entry><link rel='edit' href='https://api.example{path}'/></entry></feed>"
+            ).encode()
+            pages = service.pages(Kind.ENTRY_LIST, "x.example", ())
+            (item,) = pages.call("/root/atom/entry").parse(Response(200, {}, feed)).items
+            request = service.entry_call("x.example", item["id"]).request
+            expected = service.pages(Kind.ENTRY_LIST, "x.example", ()).call(path.partition("#")[0]).request
+            if "#" not in member and "\\" not in member and "//" not in path:
+                assert (request.path, request.params) == (expected.path, expected.params)
+
+    check()

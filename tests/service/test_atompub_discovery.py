@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.model.exchange import Request, Response
@@ -135,7 +135,12 @@ def test_other_pages_have_no_such_way(html: str) -> None:
     assert explored(HomePage("https://blog.example/", {}, html))[0] is None
 
 
-@given(st.text(max_size=300), st.binary(max_size=200))
-def test_no_page_and_no_answer_raises(html: str, body: bytes) -> None:
-    for page in (html, f'<html data-blog="a.hatenablog.com" {html}', f'<link rel="EditURI" href="/{html}">'):
-        explored(HomePage("https://blog.example/", {}, page), Response(200, {}, body))
+@pytest.mark.parametrize("examples", [30, pytest.param(100, marks=pytest.mark.thorough)])
+def test_no_page_and_no_answer_raises(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(st.text(max_size=300), st.binary(max_size=200))
+    def check(html: str, body: bytes) -> None:
+        for page in (html, f'<html data-blog="a.hatenablog.com" {html}', f'<link rel="EditURI" href="/{html}">'):
+            explored(HomePage("https://blog.example/", {}, page), Response(200, {}, body))
+
+    check()

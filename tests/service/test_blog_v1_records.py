@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from exporter import lossless_json
@@ -220,7 +220,10 @@ class TestMistyped:
         (problem,) = SERVICE.upload({**FILE, "width": 1.5}).problems
         assert problem.value == "1.5"
 
-    @pytest.mark.parametrize("name", ["title", "last_update", "year", "is_private"])
+    @pytest.mark.parametrize(
+        "name",
+        ["title", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("last_update", "year", "is_private"))],
+    )
     def test_a_value_nested_beyond_any_stack_is_named_too(self, name: str) -> None:
         deep = lossless_json.loads(b'{"x":' + b"[" * 50_000 + b"]" * 50_000 + b"}")["x"]
         (problem,) = SERVICE.post({**ENTRY, name: deep}).problems
@@ -236,19 +239,24 @@ hostile = st.one_of(
 
 
 class TestHostile:
+    @pytest.mark.parametrize("examples", [10, pytest.param(100, marks=pytest.mark.thorough)])
     @kinds
-    @given(data=st.data())
-    @example(data=None)
-    def test_no_object_raises(self, kind: str, data: st.DataObject | None) -> None:
-        made: dict[str, Any] = {}
-        if data is not None:
-            made = data.draw(st.dictionaries(st.sampled_from(sorted(FULL[kind])), hostile))
-        raw = lossless_json.loads(json.dumps(made).encode())
-        record = READ[kind](raw)
-        assert raw in (record.raw, getattr(record, "item", None))
-        assert {problem.field for problem in record.problems} <= {*FULL[kind], "year…sec", "period_year…period_sec"}
-        assert all(problem.reason and len(problem.value) <= 60 for problem in record.problems)
-        json.dumps([str(getattr(record, field.name)) for field in fields(record)])
+    def test_no_object_raises(self, kind: str, examples: int) -> None:
+        @settings(max_examples=examples)
+        @given(data=st.data())
+        @example(data=None)
+        def check(data: st.DataObject | None) -> None:
+            made: dict[str, Any] = {}
+            if data is not None:
+                made = data.draw(st.dictionaries(st.sampled_from(sorted(FULL[kind])), hostile))
+            raw = lossless_json.loads(json.dumps(made).encode())
+            record = READ[kind](raw)
+            assert raw in (record.raw, getattr(record, "item", None))
+            assert {problem.field for problem in record.problems} <= {*FULL[kind], "year…sec", "period_year…period_sec"}
+            assert all(problem.reason and len(problem.value) <= 60 for problem in record.problems)
+            json.dumps([str(getattr(record, field.name)) for field in fields(record)])
+
+        check()
 
     def test_integers_of_any_size_do_not_raise(self) -> None:
         raw = lossless_json.loads(

@@ -268,15 +268,19 @@ def written(raw: dict[str, Any]) -> Iterator[str]:
         yield next(other) if not name else f"{name}:{next(values[name])}"
 
 
-@given(PIECES)
-@settings(max_examples=400, deadline=None)
-def test_every_character_is_in_a_record(lines: list[str]) -> None:
-    text = "\n".join(lines)
-    records, misread = parsed(text.removeprefix("\ufeff"))
-    if not any(each.lost for each in misread):
-        kept = "".join(piece for each in records for piece in written(each.raw))
-        implied = sum(each.reason.endswith("read as the body") for each in misread)
-        assert letters(kept) == letters(text.removeprefix("\ufeff") + "BODY:" * implied)
+@pytest.mark.parametrize("examples", [60, pytest.param(400, marks=pytest.mark.thorough)])
+def test_every_character_is_in_a_record(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(PIECES)
+    def check(lines: list[str]) -> None:
+        text = "\n".join(lines)
+        records, misread = parsed(text.removeprefix("\ufeff"))
+        if not any(each.lost for each in misread):
+            kept = "".join(piece for each in records for piece in written(each.raw))
+            implied = sum(each.reason.endswith("read as the body") for each in misread)
+            assert letters(kept) == letters(text.removeprefix("\ufeff") + "BODY:" * implied)
+
+    check()
 
 
 @given(PIECES, st.integers(1, 50))
@@ -290,18 +294,24 @@ def test_blocks_are_the_same_for_any_pieces(lines: list[str], size: int) -> None
     ) == ("\n".join(line.rstrip(" \t") if set(line.rstrip(" \t")) == {"-"} else line for line in lines).rstrip("\n"))
 
 
-@given(st.binary(max_size=400) | PIECES.map(lambda lines: "\n".join(lines).encode("cp932", "ignore")), st.booleans())
-@settings(max_examples=300, deadline=None)
-def test_no_bytes_raise(data: bytes, after_a_head: bool) -> None:
-    data = ENTRY.format("海", 1, "あ").encode() + data if after_a_head else data
-    service = MovableType()
-    service.recognises(data)
-    for found in service.read(io.BytesIO(data), "x"):
-        if isinstance(found, FoundRecord):
-            raw = {**found.raw, "id": found.id}
-            assert (service.post(raw) if found.kind is Kind.ENTRIES else service.comment(raw)).id == found.id
-            service.blog_address(raw)
-            str(service.list_item(raw, 0)).encode()
+@pytest.mark.parametrize("examples", [40, pytest.param(300, marks=pytest.mark.thorough)])
+def test_no_bytes_raise(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(
+        st.binary(max_size=400) | PIECES.map(lambda lines: "\n".join(lines).encode("cp932", "ignore")), st.booleans()
+    )
+    def check(data: bytes, after_a_head: bool) -> None:
+        data = ENTRY.format("海", 1, "あ").encode() + data if after_a_head else data
+        service = MovableType()
+        service.recognises(data)
+        for found in service.read(io.BytesIO(data), "x"):
+            if isinstance(found, FoundRecord):
+                raw = {**found.raw, "id": found.id}
+                assert (service.post(raw) if found.kind is Kind.ENTRIES else service.comment(raw)).id == found.id
+                service.blog_address(raw)
+                str(service.list_item(raw, 0)).encode()
+
+    check()
 
 
 @pytest.mark.parametrize(

@@ -582,23 +582,27 @@ def any_answer(draw: st.DrawFn) -> Callable[[int], Answer]:
     return answer
 
 
-@settings(max_examples=400)
-@given(st.lists(any_answer(), min_size=1, max_size=8), st.integers(0, 9), st.sampled_from(["entry", "comment", "file"]))
-def test_every_sequence_of_answers_ends_within_a_bound(
-    answers: list[Callable[[int], Answer]], window: int, kind: str
-) -> None:
-    makers: dict[str, Callable[[Options], Paginator]] = {
-        "entry": entry_pages,
-        "comment": comment_pages,
-        "file": file_pages,
-    }
-    listing = makers[kind](SMALL)
-    asked = read_through(listing, lambda page: answers[page % len(answers)](page), window, bound=41)
-    assert len(set(asked)) == len(asked)
-    assert asked == sorted(asked)
-    assert max(asked) <= 40
-    assert listing.complete is not bool(listing.problems)
-    assert all("; " in problem or ": set " in problem for problem in listing.problems)
+@pytest.mark.parametrize("examples", [50, pytest.param(400, marks=pytest.mark.thorough)])
+def test_every_sequence_of_answers_ends_within_a_bound(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(
+        st.lists(any_answer(), min_size=1, max_size=8), st.integers(0, 9), st.sampled_from(["entry", "comment", "file"])
+    )
+    def check(answers: list[Callable[[int], Answer]], window: int, kind: str) -> None:
+        makers: dict[str, Callable[[Options], Paginator]] = {
+            "entry": entry_pages,
+            "comment": comment_pages,
+            "file": file_pages,
+        }
+        listing = makers[kind](SMALL)
+        asked = read_through(listing, lambda page: answers[page % len(answers)](page), window, bound=41)
+        assert len(set(asked)) == len(asked)
+        assert asked == sorted(asked)
+        assert max(asked) <= 40
+        assert listing.complete is not bool(listing.problems)
+        assert all("; " in problem or ": set " in problem for problem in listing.problems)
+
+    check()
 
 
 @given(st.integers(0, 30), st.integers(0, 6), st.integers(0, 9))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.service.movable_type.dates import read_date
@@ -60,12 +60,19 @@ def test_a_written_offset_is_obeyed() -> None:
     assert without.within(UTC) == datetime(2006, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
-@given(st.text(max_size=70) | st.from_regex(r"[0-9]{1,4}[/-][0-9]{1,2}[/-][0-9]{1,4} [0-9]{1,2}:[0-9]{1,2}( [AP]M)?"))
-def test_no_text_raises(text: str) -> None:
-    found = read_date(text)
-    if found is not None:
-        assert len(found.digits) == 14
-        found.within(JAPAN)
+@pytest.mark.parametrize("examples", [30, pytest.param(100, marks=pytest.mark.thorough)])
+def test_no_text_raises(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(
+        st.text(max_size=70) | st.from_regex(r"[0-9]{1,4}[/-][0-9]{1,2}[/-][0-9]{1,4} [0-9]{1,2}:[0-9]{1,2}( [AP]M)?")
+    )
+    def check(text: str) -> None:
+        found = read_date(text)
+        if found is not None:
+            assert len(found.digits) == 14
+            found.within(JAPAN)
+
+    check()
 
 
 @given(st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(2100, 1, 1)))  # noqa: DTZ001

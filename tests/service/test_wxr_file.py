@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.model.kinds import Kind
@@ -288,11 +288,12 @@ def test_a_body_that_is_too_long_is_cut_and_named() -> None:
     assert [each.lost for each in misread] == [True]
 
 
-def test_many_comments_are_passed_on_one_by_one() -> None:
-    many = "".join(comment(number, "x" * 4000) for number in range(1, 5001))
+@pytest.mark.parametrize("count", [500, pytest.param(5000, marks=pytest.mark.thorough)])
+def test_many_comments_are_passed_on_one_by_one(count: int) -> None:
+    many = "".join(comment(number, "x" * 4000) for number in range(1, count + 1))
     found, misread = read(channel(item(1, extra=many), item(2)))
     assert not misread
-    assert [each.id for each in found if each.kind is Kind.COMMENTS] == [str(number) for number in range(1, 5001)]
+    assert [each.id for each in found if each.kind is Kind.COMMENTS] == [str(number) for number in range(1, count + 1)]
     assert [each.id for each in found if each.kind is Kind.ENTRIES] == ["1", "2"]
 
 
@@ -326,13 +327,18 @@ def test_euc_jp_and_a_wrong_declaration_are_read() -> None:
         assert SERVICE.post(found.raw).body == "<p>海の日記です。長めの文章を書きます。</p>"
 
 
-@given(st.binary(max_size=300))
-def test_any_bytes_raise_nothing(data: bytes) -> None:
-    list(SERVICE.read(io.BytesIO(data), "x"))
-    whole = channel(item(1), picture(2)).encode()
-    at = len(data) * 7 % len(whole)
-    for found in SERVICE.read(io.BytesIO(whole[:at] + data + whole[at:]), "x"):
-        if isinstance(found, FoundRecord):
-            SERVICE.post(found.raw)
-            SERVICE.comment(found.raw)
-            SERVICE.upload(found.raw)
+@pytest.mark.parametrize("examples", [30, pytest.param(100, marks=pytest.mark.thorough)])
+def test_any_bytes_raise_nothing(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(st.binary(max_size=300))
+    def check(data: bytes) -> None:
+        list(SERVICE.read(io.BytesIO(data), "x"))
+        whole = channel(item(1), picture(2)).encode()
+        at = len(data) * 7 % len(whole)
+        for found in SERVICE.read(io.BytesIO(whole[:at] + data + whole[at:]), "x"):
+            if isinstance(found, FoundRecord):
+                SERVICE.post(found.raw)
+                SERVICE.comment(found.raw)
+                SERVICE.upload(found.raw)
+
+    check()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.sax.saxutils import escape, quoteattr
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.service.atompub.xml_documents import (
@@ -45,13 +45,18 @@ def shape(element: XmlElement) -> tuple[object, ...]:
     return (element.name, dict(element.attributes), *joined)
 
 
-@given(st.lists(elements(), min_size=1, max_size=4), texts)
-def test_a_part_is_its_exact_source_and_means_the_same_alone(parts: list[str], between: str) -> None:
-    document = parsed(f'<r xmlns="urn:d" xmlns:x="urn:x">{escape(between).join(parts)}</r>')
-    children = list(document.root)
-    assert [document.source(child) for child in children] == parts
-    for child in children:
-        assert shape(parsed_part(document.source(child), child.namespaces).root) == shape(child)
+@pytest.mark.parametrize("examples", [25, pytest.param(100, marks=pytest.mark.thorough)])
+def test_a_part_is_its_exact_source_and_means_the_same_alone(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(st.lists(elements(), min_size=1, max_size=4), texts)
+    def check(parts: list[str], between: str) -> None:
+        document = parsed(f'<r xmlns="urn:d" xmlns:x="urn:x">{escape(between).join(parts)}</r>')
+        children = list(document.root)
+        assert [document.source(child) for child in children] == parts
+        for child in children:
+            assert shape(parsed_part(document.source(child), child.namespaces).root) == shape(child)
+
+    check()
 
 
 def test_the_inside_of_an_element_is_its_source() -> None:
