@@ -90,7 +90,10 @@ class TestBackup:
         reader.run("show", root, "entry", "99", code=5)
         reader.run("log", root, "--entry", "4")
 
-    @pytest.mark.parametrize("fault", ["500", "truncated", "401", "404", "html"])
+    @pytest.mark.parametrize(
+        "fault",
+        ["401", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("500", "truncated", "404", "html"))],
+    )
     def test_the_service_fails(self, reader: Reader, service: DemoService, tmp_path: Path, fault: str) -> None:
         root = tmp_path / "archive"
         more = {**faults.KINDS, "html": faults.html}
@@ -216,6 +219,12 @@ def no_version(root: Path) -> None:
     shutil.rmtree(root / "versions/000001")
 
 
+OFTEN_READ = (
+    "status DIR", "log DIR --entry 4", "log DIR --at 9", "diff DIR 1 1 --stat", "show DIR entry 99", "search DIR 港", "files DIR --missing",
+    "verify DIR", "inspect DIR", "export wxr DIR OUT/a PUBLIC", "export csv DIR OUT/c --dry-run PUBLIC", "export wxr DIR OUT/i",
+    "compare DIR nowhere PUBLIC", "rebuild DIR", "prune DIR --keep-last 1 --dry-run", "sync DIR COPY --dry-run", "schedule print cron DIR",
+)  # fmt: skip
+"""The commands that are always tried."""
 READING = (
     "status DIR", "status DIR --max-age 1s", "log DIR", "log DIR --entry 4", "log DIR --at 9", "diff DIR", "diff DIR 1 1 --stat", "diff DIR 1 7",
     "show DIR entry 99", "show DIR comment 99", "show DIR entry",
@@ -253,9 +262,22 @@ def read_all(reader: Reader, commands: tuple[str, ...], **names: Path) -> None:
 
 
 def test_reading_an_archive(reader: Reader, copy: Path, tmp_path: Path) -> None:
+    read_all(reader, OFTEN_READ, DIR=copy, OUT=tmp_path / "out", COPY=tmp_path / "copy")
+
+
+@pytest.mark.thorough
+def test_reading_an_archive_in_every_way(reader: Reader, copy: Path, tmp_path: Path) -> None:
     read_all(reader, READING, DIR=copy, OUT=tmp_path / "out", COPY=tmp_path / "copy")
 
 
+def test_reading_some_damaged_archives(reader: Reader, small: Path, tmp_path: Path) -> None:
+    for spoil in (damage, gone):
+        copy = Path(shutil.copytree(small, tmp_path / spoil.__name__))
+        spoil(copy)
+        read_all(reader, ("status DIR", "show DIR entry 99", "verify DIR", "rebuild DIR"), DIR=copy)
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("spoil", [damage, cut, newer, scribbled, no_manifest, runs_damaged, gone, no_version])
 def test_reading_a_damaged_archive(reader: Reader, copy: Path, tmp_path: Path, spoil: Callable[[Path], None]) -> None:
     spoil(copy)
@@ -284,7 +306,12 @@ WRONG = (
 )  # fmt: skip
 
 
-def test_wrong_options(reader: Reader, copy: Path, tmp_path: Path) -> None:
+def test_wrong_options(reader: Reader, small: Path, tmp_path: Path) -> None:
+    read_all(reader, WRONG[::6], DIR=small, OUT=tmp_path / "out")
+
+
+@pytest.mark.thorough
+def test_every_wrong_option(reader: Reader, copy: Path, tmp_path: Path) -> None:
     read_all(reader, WRONG, DIR=copy, OUT=tmp_path / "out")
 
 
@@ -292,15 +319,20 @@ def test_wrong_options(reader: Reader, copy: Path, tmp_path: Path) -> None:
     "settings",
     [
         "x",
-        "nonsense = 1",
-        "rate = 'x'",
-        "concurrency = 0",
-        "[blogs.a]\nblog_id = 1",
-        "[blogs.a]",
-        "lang = 'xx'",
         "[blogs.a]\nblog_id = 'nowhere.invalid'\nrate = 'x'",
-        "base_url = 'x'",
-        "token = 'x'",
+        *(
+            pytest.param(each, marks=pytest.mark.thorough)
+            for each in (
+                "nonsense = 1",
+                "rate = 'x'",
+                "concurrency = 0",
+                "[blogs.a]\nblog_id = 1",
+                "[blogs.a]",
+                "lang = 'xx'",
+                "base_url = 'x'",
+                "token = 'x'",
+            )
+        ),
     ],
 )
 def test_wrong_settings(reader: Reader, copy: Path, tmp_path: Path, settings: str) -> None:
@@ -362,6 +394,16 @@ class TestFleet:
             reader.run("fleet", *command.split(), into, *workers)
         reader.run("fleet", "search", into, "港", "--workers", "1")
 
+    def test_a_good_and_a_missing_blog(self, reader: Reader, service: DemoService, tmp_path: Path) -> None:
+        into, blogs = tmp_path / "fleet", tmp_path / "blogs.txt"
+        blogs.write_text(f"{BLOG}\nmissing.blog.example.jp\n")
+        at = ("--base-url", service.base_url, "--assets", "none", *IMPATIENT)
+        reader.run("fleet", "run", blogs, "--into", into, "--tries", "1", *at)
+        reader.run("fleet", "status", into)
+        reader.run("fleet", "verify", into, "--workers", "1")
+        reader.run("sync", into, tmp_path / "copy", "--dry-run")
+
+    @pytest.mark.thorough
     def test_good_and_bad_blogs(self, reader: Reader, service: DemoService, tmp_path: Path) -> None:
         into, blogs = tmp_path / "fleet", tmp_path / "blogs.txt"
         blogs.write_text(f"{BLOG}\nmissing.blog.example.jp\n")
@@ -388,7 +430,16 @@ class TestFleet:
         reader.run("fleet", "export", "wxr", into, tmp_path / "wxr2", *PUBLIC, "--workers", "1")
         reader.run("sync", into, tmp_path / "copy")
 
-    @pytest.mark.parametrize("text", ["", "a b c", f"{BLOG} rate=x", f"{BLOG} nonsense=1", f"{BLOG}\n{BLOG}\n"])
+    @pytest.mark.parametrize(
+        "text",
+        [
+            f"{BLOG} rate=x",
+            *(
+                pytest.param(each, marks=pytest.mark.thorough)
+                for each in ("", "a b c", f"{BLOG} nonsense=1", f"{BLOG}\n{BLOG}\n")
+            ),
+        ],
+    )
     def test_wrong_lists(self, reader: Reader, service: DemoService, tmp_path: Path, text: str) -> None:
         blogs = tmp_path / "blogs.txt"
         blogs.write_text(text)
