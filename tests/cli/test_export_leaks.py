@@ -338,15 +338,19 @@ def checked(form: str, variant: str, tmp_path: Path, talk: str, *, taken: bool =
 
 
 EVERY_TIME: Final = frozenset({"plain", "at", "drafts", "all-at"})
+EVERY_WAY: Final = frozenset({"wxr", "hugo", "csv", "html"})
+"""The formats that are always tried with each of these variants, the others with the first alone."""
 
 
-def marks(variant: str) -> list[pytest.MarkDecorator]:
+def marks(form: str, variant: str) -> list[pytest.MarkDecorator]:
     if variant.startswith("deciding-"):
         return [pytest.mark.slow]
-    return [] if variant in EVERY_TIME else [pytest.mark.thorough]
+    often = variant == "plain" or (variant in EVERY_TIME and form in EVERY_WAY)
+    # The words of a book of pages are drawn; another program reads them.
+    return ([pytest.mark.importers] if form == "pdf" else []) if often else [pytest.mark.thorough]
 
 
-GRID: Final = [pytest.param(form, variant, marks=marks(variant)) for form, variant in product(NAMED, VARIANTS)]
+GRID: Final = [pytest.param(form, variant, marks=marks(form, variant)) for form, variant in product(NAMED, VARIANTS)]
 
 
 def wanted(form: str, variant: str) -> tuple[str, ...]:
@@ -423,7 +427,10 @@ def test_there_are_hundreds_of_exports() -> None:
     assert sum(not is_refused(*map(str, each.values)) for each in GRID) >= 1_500
 
 
-@pytest.mark.parametrize("variant", ["plain", "at", "periods", "kept", "kept-at"])
+@pytest.mark.parametrize(
+    "variant",
+    ["plain", "kept-at", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("at", "periods", "kept"))],
+)
 def test_no_byte_of_a_public_site_reveals_a_secret(
     program: Program, secrets: Path, tmp_path: Path, variant: str
 ) -> None:
@@ -450,13 +457,26 @@ COMMENTS_HID: Final = (("shown", ""), ("shown", ""))
     ("service", "replies", "variant"),
     [
         ("hatena", [*HOMELESS, *CLOSED, *COMMENTS_TOLD, ("number", "2"), ("rest_of_drafts", "n")], "drafts-said"),
-        ("markdown", [*HOMELESS, *CLOSED, *COMMENTS_HID, ("number", ""), ("rest_of_drafts", "y")], "drafts-all"),
-        ("astro", [*HOMELESS, *OPENED, *COMMENTS_TOLD, ("number", "2"), ("rest", "n")], "plain"),
         ("obsidian", [*OPENED, *COMMENTS_TOLD, ("number", "1"), ("rest", "y")], "all"),
-        ("ghost", [*HOMELESS, *OPENED, *COMMENTS_TOLD, ("number", ""), ("rest", "y")], "all"),
-        ("blogger", [*HOMELESS, *OPENED, *COMMENTS_TOLD, ("number", "1"), ("base", ""), ("rest", "n")], "plain"),
-        ("csv", [*CLOSED, *OPENED, ("rest", "n")], "plain"),
         ("epub", [("number", "1"), ("title", ""), ("vertical", "n"), ("by_year", "n"), ("rest", "n")], "kept"),
+        *(
+            pytest.param(*row, marks=pytest.mark.thorough)
+            for row in (
+                (
+                    "markdown",
+                    [*HOMELESS, *CLOSED, *COMMENTS_HID, ("number", ""), ("rest_of_drafts", "y")],
+                    "drafts-all",
+                ),
+                ("astro", [*HOMELESS, *OPENED, *COMMENTS_TOLD, ("number", "2"), ("rest", "n")], "plain"),
+                ("ghost", [*HOMELESS, *OPENED, *COMMENTS_TOLD, ("number", ""), ("rest", "y")], "all"),
+                (
+                    "blogger",
+                    [*HOMELESS, *OPENED, *COMMENTS_TOLD, ("number", "1"), ("base", ""), ("rest", "n")],
+                    "plain",
+                ),
+                ("csv", [*CLOSED, *OPENED, ("rest", "n")], "plain"),
+            )
+        ),
     ],
 )
 def test_no_answer_to_the_questions_publishes_a_secret(

@@ -252,9 +252,9 @@ def test_a_book_and_a_bag_ask_their_own_questions(runs: Runs, home: Path) -> Non
             "Seesaa Blog が movabletype のファイルを読めるかは確認されていません",
             "Seesaaブログの管理画面",
         ),
-        ("blogger", "Blogger が blogger-atom のファイル", "チェックを外します"),
         ("movable-type", "", "「記事のインポート」を開き"),
-        ("note", "note が wxr のファイル", "アプリではできません"),
+        pytest.param("blogger", "Blogger が blogger-atom のファイル", "チェックを外します", marks=pytest.mark.thorough),
+        pytest.param("note", "note が wxr のファイル", "アプリではできません", marks=pytest.mark.thorough),
     ],
 )
 def test_every_target_is_written_with_its_known_limits(
@@ -283,8 +283,8 @@ def test_every_target_is_written_with_its_known_limits(
 @pytest.mark.parametrize(
     ("name", "way", "folder", "files"),
     [
-        ("astro", "1", "src/content/blog", {"src", "public"}),
-        ("eleventy", "3", "content/blog", {"content", "public"}),
+        pytest.param("astro", "1", "src/content/blog", {"src", "public"}, marks=pytest.mark.thorough),
+        pytest.param("eleventy", "3", "content/blog", {"content", "public"}, marks=pytest.mark.thorough),
         ("jekyll", "2", "_posts", {"_config.yml", "_data", "_posts", "media"}),
         ("obsidian", "1", "posts", {".obsidian", "attachments", "daily", "posts"}),
     ],
@@ -365,7 +365,10 @@ def test_the_next_steps_publish_nothing_private(runs: Runs, home: Path) -> None:
     assert sorted(path.name for path in home.glob("blog*")) == ["blog.NOT-PUBLIC", "blog.NOT-PUBLIC.report.json"]
 
 
-@pytest.mark.parametrize("question", ["archive", "number", "public", "out", "go"])
+@pytest.mark.parametrize(
+    "question",
+    ["archive", "go", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("number", "public", "out"))],
+)
 def test_ctrl_c_leaves_nothing(runs: Runs, home: Path, question: str) -> None:
     before = sorted(map(str, home.rglob("*")))
     asked = Asked(runs, home, "ja_JP.UTF-8")

@@ -238,7 +238,9 @@ def test_ctrl_c_at_a_question_leaves_nothing(runs: Runs, init: Beginner, service
     assert init.left_nothing()
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    "language", [LANGUAGES[0], *(pytest.param(each, marks=pytest.mark.thorough) for each in LANGUAGES[1:])]
+)
 def test_the_first_hour_in_a_real_terminal_takes_under_ten_lines_and_three_minutes(
     runs: Runs, tmp_path: Path, language: str
 ) -> None:
