@@ -17,6 +17,7 @@ CHEAP = Costs(Line(0.0, 1e-9), NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTH
 PLAIN = Wishes(blogs=400, entries=20, varied=False, rate=inf, concurrency=16, latency=0.1, at_once=50)
 
 
+@pytest.mark.thorough
 def test_the_page_is_what_the_inputs_say() -> None:
     assert scale.PAGE.read_text("utf-8") == scale.current_page(), "run: python -m benchmarks scale"
 
@@ -67,6 +68,7 @@ def test_blogs_that_differ_have_the_mean_that_was_asked_for() -> None:
     assert varied.requests == pytest.approx(400 * requests_of(100), rel=0.03)
 
 
+@pytest.mark.thorough
 def test_other_wishes_are_answered_and_leave_the_page_alone(capsys: pytest.CaptureFixture[str]) -> None:
     before = scale.PAGE.stat().st_mtime_ns
     assert scale.main(["--blogs", "3000", "--rate", "20", "--put-price", "50"]) == 0

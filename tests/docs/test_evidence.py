@@ -8,11 +8,15 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.archive.builder import Built
 from tests.cli.conftest import Program
 from tests.evidence.conftest import authority, built, key, tsa
 from tests.evidence.forging import Forger
 from tests.support.authority import Authority, Served
+
+pytestmark = pytest.mark.importers  # bash, openssl and ssh-keygen
 
 __all__ = ["authority", "built", "key", "tsa"]
 

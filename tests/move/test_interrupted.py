@@ -14,6 +14,7 @@ from tests.http.clocks import JumpClock
 from tests.move.home import Home, running_home
 from tests.move.moving import counts, move, small_blog
 
+STEP = pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.thorough)])
 EACH = pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 
 
@@ -54,10 +55,11 @@ def check(home: Home, wanted: list[object]) -> None:
 
 
 @EACH
-async def test_a_death_at_any_request(tmp_path: Path, calm: Path, after: bool) -> None:
+@STEP
+async def test_a_death_at_any_request(tmp_path: Path, calm: Path, after: bool, step: int) -> None:
     wanted, requests = await undisturbed(calm)
     assert requests >= 13
-    for number in range(requests):
+    for number in range(0, requests, step):
         folder = tmp_path / str(number)
         folder.mkdir()
         async with running_home() as home:
@@ -98,11 +100,12 @@ async def test_every_run_dies_at_its_next_request(tmp_path: Path, calm: Path, af
 
 
 @EACH
+@STEP
 async def test_after_a_lost_answer_the_record_is_looked_up_before_a_retry(
-    tmp_path: Path, calm: Path, after: bool
+    tmp_path: Path, calm: Path, after: bool, step: int
 ) -> None:
     wanted, requests = await undisturbed(calm)
-    for number in range(requests):
+    for number in range(0, requests, step):
         folder = tmp_path / str(number)
         folder.mkdir()
         async with running_home() as home:

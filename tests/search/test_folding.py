@@ -40,9 +40,18 @@ def _by_definition(text: str) -> str:
     return re.sub(r"\s+", " ", unicodedata.normalize("NFKC", clean).casefold()).replace("\u301c", "~")
 
 
-@pytest.mark.parametrize("after", ["", "\u3099", "\uff9e", "\uff9f\u0301", "\u1161", "\n", "か"])
-def test_every_character_of_unicode_has_its_key(after: str) -> None:
-    for start in range(0, sys.maxunicode + 1, 4096):
+AFTER = ["", "\u3099", "\uff9e", "\uff9f\u0301", "\u1161", "\n", "か"]
+
+
+@pytest.mark.parametrize(
+    ("after", "end"),
+    [
+        *((after, 0x10000) for after in AFTER[:3]),
+        *(pytest.param(after, sys.maxunicode + 1, marks=pytest.mark.thorough) for after in AFTER),
+    ],
+)
+def test_every_character_of_unicode_has_its_key(after: str, end: int) -> None:
+    for start in range(0, end, 4096):
         text = "".join(chr(code) + after for code in range(start, start + 4096))
         assert fold(text) == _by_definition(text)
 

@@ -18,6 +18,7 @@ from exporter.archive.latest import write_latest
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoArchive, NoSuchRecord, UsageError
 from exporter.model.kinds import Kind
 from exporter.model.records import Comment, Post, Raw
+from exporter.search import index as index_module
 from exporter.search.folding import fold
 from exporter.search.index import Hit, Index, index_path
 from exporter.search.index_file import document_of, index_head
@@ -26,6 +27,7 @@ from exporter.service.blog_v1 import BlogV1, Options
 from exporter.service.interface import Records
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.archive.versions import ArchiveMaker, comment, entry
+from tests.support.in_process import InProcess
 
 JST = timezone(timedelta(hours=9))
 FAMILY = "👨\u200d👩\u200d👧"
@@ -75,6 +77,18 @@ def maker(tmp_path_factory: pytest.TempPathFactory) -> ArchiveMaker:
 def index(maker: ArchiveMaker) -> Iterator[Index]:
     with Index(maker.reader, DEFAULT_SERVICE) as found:
         yield found
+
+
+@pytest.fixture(autouse=True)
+def _expressions_are_searched_in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Except for the tests of the process that can be killed."""
+    if "processes" not in request.fixturenames:
+        monkeypatch.setattr(index_module, "Worker", InProcess)
+
+
+@pytest.fixture
+def processes() -> None:
+    """Let a search start its own process."""
 
 
 def ids(hits: list[Hit]) -> list[str]:
@@ -216,6 +230,7 @@ def test_expressions(index: Index) -> None:
     assert ids(index.search(parse_query(["(?i)umi"], regex=True)).hits) == ["files/9"]
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_hostile_expression_is_ended(tmp_path: Path) -> None:
     made = ArchiveMaker(tmp_path / "archive")
     made.commit({Kind.ENTRIES: {"1": entry("1", "x", "a" * 60 + "!")}})

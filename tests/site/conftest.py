@@ -10,7 +10,7 @@ import pytest
 from exporter.site import thumbnails
 from tests.archive.builder import Built
 from tests.site.building import build, demo_archive
-from tests.site.in_process import InProcess
+from tests.support.in_process import InProcess
 
 
 @pytest.fixture(scope="package", autouse=True)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -43,6 +46,7 @@ def small_blog() -> Memory:
     return blog
 
 
+@pytest.mark.importers
 def test_a_book(tmp_path: Path) -> None:
     made, report = book(small_blog(), tmp_path)
     text = re.sub(r"\s", "", run("pdftotext", "-raw", made, "-"))
@@ -70,6 +74,17 @@ def test_a_book(tmp_path: Path) -> None:
     assert again.read_bytes() == made.read_bytes()
 
 
+@pytest.fixture(params=["stand-in", pytest.param("real", marks=pytest.mark.importers)])
+def _library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """WeasyPrint, which needs native libraries, or what the fetcher uses of it."""
+    if request.param == "stand-in":
+        urls = ModuleType("weasyprint.urls")
+        vars(urls).update(URLFetcher=object, URLFetcherResponse=lambda _, content: BytesIO(content))
+        monkeypatch.setitem(sys.modules, "weasyprint", ModuleType("weasyprint"))
+        monkeypatch.setitem(sys.modules, "weasyprint.urls", urls)
+
+
+@pytest.mark.usefixtures("_library")
 def test_only_pictures_of_the_book_are_served(tmp_path: Path) -> None:
     (tmp_path / "media").mkdir()
     (tmp_path / "media" / "a.png").write_bytes(b"x")
@@ -104,6 +119,7 @@ def test_without_the_extra_one_line_names_it(monkeypatch: pytest.MonkeyPatch) ->
     assert setting.check()[0] == "library"
 
 
+@pytest.mark.importers
 def test_a_vertical_book(tmp_path: Path) -> None:
     blog = Memory()
     blog.entry("1", title="縦のはなし", entry_text="<p>「海」のそばで、12年暮らす。ABC</p>")

@@ -16,7 +16,7 @@ _ONE_AT_A_TIME: Final = Lock()
 
 
 class InProcess:
-    """Takes the place of :class:`exporter.worker.Worker` for pictures of which none is hostile."""
+    """Takes the place of :class:`exporter.worker.Worker` for pictures and expressions of which none is hostile."""
 
     def __init__(self, shared: Any = None, memory: int | None = None) -> None:
         assert shared is None
@@ -35,4 +35,4 @@ class InProcess:
             try:
                 return called(*args)
             except Exception as error:
-                raise WorkerFailed(str(error)) from error
+                raise WorkerFailed(f"{type(error).__name__}: {error}") from error
