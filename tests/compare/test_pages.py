@@ -167,7 +167,7 @@ def test_a_day_is_a_day_and_other_types_are_nothing() -> None:
         "+++\nx\n+++\n",
         "---\na: &a [x]\nb: *a\n---\n",
         f"---\n{'a' * 70_000}\n---\n",
-        f"---\na: {'[' * 5000}\n---\n",
+        f"---\na: {'[' * 1500}\n---\n",
         "---\nno end",
     ],
 )
