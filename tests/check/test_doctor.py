@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import pwd
@@ -34,7 +35,7 @@ from tests.support import faults
 from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 from tests.support.runs import ROOT, Runs, serving
-from tests.support.schedulers import Machine, cron_daemon, machine
+from tests.support.schedulers import Machine, machine
 
 __all__ = ["machine"]
 
@@ -148,6 +149,7 @@ def test_a_disk_that_is_not_mounted(
     assert "though an earlier backup wrote it there" in program("doctor", root).out
 
 
+@pytest.mark.usefixtures("machine")
 def test_a_disk_that_is_not_connected(program: Program) -> None:
     shown = program("doctor", "/media/nobody/MY DISK/blog")
     assert (shown.code, "/media/nobody/MY DISK is missing or empty" in " ".join(shown.out.split())) == (10, True)
@@ -226,6 +228,18 @@ def refusing(call: int, error: int) -> str:
     return b"".join(struct.pack("HBBI", *rule) for rule in rules).hex()
 
 
+def test_a_disk_whose_locks_fail(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", fail)
+    found = diagnose(root, offline=True)
+    assert found.exit_code == 2
+    assert any("has no locks (No locks available)" in each.said for each in found.findings)
+    assert not [path for path in (root / ".work").iterdir() if path.name.startswith("doctor")]
+
+
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux" or struct.calcsize("P") != 8, reason="the numbers are those of Linux")
 def test_a_disk_without_locks(root: Path) -> None:
     flock, no_locks = {"x86_64": 73, "aarch64": 32}[os.uname().machine], 37
@@ -300,20 +314,19 @@ def test_a_scheduler_that_does_not_run_or_starts_a_lost_program(
     token = tmp_path / "to ken%"
     token.write_text("x")
     assert program("schedule", "install", root, "--token-file", token).code == 0
-    with cron_daemon():
-        assert names(diagnose(root, offline=True)) == {}
-        machine.runs("sshd")
-        assert names(diagnose(root, offline=True)) == {"scheduler_stopped": 2}
-        machine.runs("crond")
-        token.unlink()
-        found = diagnose(root, offline=True)
-        assert names(found) == {"schedule_broken": 2}
-        assert str(token) in found.findings[0].said
-        table = machine.table.read_text()
-        machine.table.write_text(table.replace(str(Path(sys.executable).parent), "/opt/gone"))
-        assert "needs /opt/gone/blog-exporter, which no longer exists" in diagnose(root, offline=True).findings[0].said
-        machine.table.write_text(table.replace("# END", "# Ende"))
-        assert "schedule_unreadable" in names(diagnose(root, offline=True))
+    assert names(diagnose(root, offline=True)) == {}
+    machine.runs("sshd")
+    assert names(diagnose(root, offline=True)) == {"scheduler_stopped": 2}
+    machine.runs("crond")
+    token.unlink()
+    found = diagnose(root, offline=True)
+    assert names(found) == {"schedule_broken": 2}
+    assert str(token) in found.findings[0].said
+    table = machine.table.read_text()
+    machine.table.write_text(table.replace(str(Path(sys.executable).parent), "/opt/gone"))
+    assert "needs /opt/gone/blog-exporter, which no longer exists" in diagnose(root, offline=True).findings[0].said
+    machine.table.write_text(table.replace("# END", "# Ende"))
+    assert "schedule_unreadable" in names(diagnose(root, offline=True))
 
 
 def test_a_night_that_did_not_run(program: Program, root: Path, machine: Machine) -> None:
@@ -536,10 +549,17 @@ def test_no_hostile_line_of_a_run_ends_it(program: Program, root: Path, run: dic
     assert "\x1b" not in shown.out
 
 
+USUAL = {"archive.json": "noise", "versions": "link", "runs.jsonl": "fifo", ".work": "link", "settings.toml": "huge"}
+
+
 @pytest.mark.parametrize(
-    "name", ["archive.json", "versions", "runs.jsonl", ".work", "latest", "settings.toml", "assets"]
+    ("name", "how"),
+    [
+        pytest.param(name, how, marks=[] if USUAL.get(name) == how else pytest.mark.thorough)
+        for name in ("archive.json", "versions", "runs.jsonl", ".work", "latest", "settings.toml", "assets")
+        for how in ("link", "fifo", "folder", "noise", "huge")
+    ],
 )
-@pytest.mark.parametrize("how", ["link", "fifo", "folder", "noise", "huge"])
 def test_no_hostile_archive_ends_it(root: Path, name: str, how: str, tmp_path: Path) -> None:
     path = root / name
     if path.is_dir():

@@ -55,15 +55,16 @@ def asked(crawl: Crawl) -> list[str]:
 @pytest.mark.parametrize(
     ("when", "count"),
     [
-        (PageRead, 1), (PageRead, 9), (EntryRead, 1), (EntryRead, 31), (SweepDone(1, False), 1),
+        (PageRead, 1), (PageRead, 9), (EntryRead, 1), (EntryRead, 7), (SweepDone(1, False), 1),
         (PageRead(Kind.COMMENTS, 2, 2, 4), 1), (SweepDone(2, True), 1),
     ],
 )  # fmt: skip
 async def test_only_requests_in_flight_are_repeated(crawl_of: MakeCrawl, when: Event | type[Event], count: int) -> None:
-    blog = generated_blog(60, 70, 41)
-    async with DemoService(blog) as service:
+    blog = generated_blog(15, 18, 11)
+    pages = ServiceOptions(entry_page_size=5, comment_page_size=5, file_page_size=5)
+    async with DemoService(blog, pages) as service:
         crawl = crawl_of(service)
-        whole = 2 * (3 + 4 + 3) + 60 + 1
+        whole = 2 * (3 + 4 + 3) + 15 + 1
         await die(crawl, when, count)
         before = len(service.requests)
         ran = await crawl.run()

@@ -26,12 +26,13 @@ from exporter.model.exchange import Response
 from exporter.service.blog_v1 import BlogV1
 from exporter.service.interface import Call, Cursor, Page, Paginator
 from tests.crawl.conftest import Crawl
-from tests.support.demo_service import DemoService
+from tests.support.demo_service import DemoService, ServiceOptions
 from tests.support.generated import generated_blog
 from tests.support.runs import folded, held
 
 PAGES = 3 + 4 + 3
 """Of the three lists of :func:`blog_of_pages`."""
+SMALL_PAGES = ServiceOptions(entry_page_size=5, comment_page_size=5, file_page_size=5)
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +41,7 @@ def keep_short_lists(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def blog_of_pages() -> Blog:
-    return generated_blog(45, 62, 41)
+    return generated_blog(11, 16, 11)
 
 
 def kept(root: Path) -> list[Path]:
@@ -100,9 +101,9 @@ changes = st.lists(
 
 async def history(root: Path, steps: list[tuple[Change, int]], *, keep: bool) -> list[Any]:
     """Back a blog up after each change, with or without the notes that the run before kept."""
-    blog = generated_blog(21, 42, 21)
+    blog = generated_blog(6, 11, 6)
     found: list[Any] = []
-    async with DemoService(blog) as service:
+    async with DemoService(blog, SMALL_PAGES) as service:
         crawl = Crawl(root, service)
         for change, at in [(leave, 0), *steps]:
             change(blog, at)
@@ -115,15 +116,19 @@ async def history(root: Path, steps: list[tuple[Change, int]], *, keep: bool) ->
     return [*found, folded(root)]
 
 
+@pytest.mark.parametrize("examples", [3, pytest.param(10, marks=pytest.mark.thorough)])
 @pytest.mark.no_cover
-@settings(max_examples=10)
-@given(changes)
-@example([(state_more_comments, 2), (leave, 0), (change_comment, 5), (leave, 0)])
-def test_the_notes_change_no_result(steps: list[tuple[Change, int]]) -> None:
-    with TemporaryDirectory() as one, TemporaryDirectory() as other:
-        with_notes = asyncio.run(history(Path(one, "archive"), deepcopy(steps), keep=True))
-        without = asyncio.run(history(Path(other, "archive"), steps, keep=False))
-    assert with_notes == without
+def test_the_notes_change_no_result(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(changes)
+    @example([(state_more_comments, 2), (leave, 0), (change_comment, 5), (leave, 0)])
+    def check(steps: list[tuple[Change, int]]) -> None:
+        with TemporaryDirectory() as one, TemporaryDirectory() as other:
+            with_notes = asyncio.run(history(Path(one, "archive"), deepcopy(steps), keep=True))
+            without = asyncio.run(history(Path(other, "archive"), steps, keep=False))
+        assert with_notes == without
+
+    check()
 
 
 class Counting(BlogV1):
@@ -166,7 +171,7 @@ MakeCounting = Callable[[DemoService], CountingCrawl]
 
 async def test_pages_with_the_answer_of_the_run_before_are_not_parsed(counting_of: MakeCounting) -> None:
     blog = blog_of_pages()
-    async with DemoService(blog) as service:
+    async with DemoService(blog, SMALL_PAGES) as service:
         crawl = counting_of(service)
         await crawl.run()
         assert crawl.counting.parsed == PAGES, "the second sweep repeats the first"
@@ -205,7 +210,7 @@ def of_older_program(text: bytes) -> bytes:
 
 @pytest.mark.parametrize("damage", [cut, change_number, empty, add_line, of_older_program])
 async def test_damaged_notes_are_not_used(counting_of: MakeCounting, damage: Callable[[bytes], bytes]) -> None:
-    async with DemoService(blog_of_pages()) as service:
+    async with DemoService(blog_of_pages(), SMALL_PAGES) as service:
         crawl = counting_of(service)
         await crawl.run()
         path = kept_comments(crawl.root)
@@ -278,7 +283,7 @@ def with_fewer_ids(note: dict[str, Any]) -> None:
     ],
 )  # fmt: skip
 async def test_forged_notes_are_not_used(counting_of: MakeCounting, change: Callable[[dict[str, Any]], None]) -> None:
-    async with DemoService(blog_of_pages()) as service:
+    async with DemoService(blog_of_pages(), SMALL_PAGES) as service:
         crawl = counting_of(service)
         await crawl.run()
         path = kept_comments(crawl.root)
@@ -297,7 +302,7 @@ async def test_a_forged_note_about_an_unusable_answer_hides_no_problem(counting_
         is_first = request.path == COMMENTS and request.query["page"] == "1"
         return web.Response(body=b"[]", content_type="application/json") if is_first else None
 
-    async with DemoService(blog_of_pages()) as service:
+    async with DemoService(blog_of_pages(), SMALL_PAGES) as service:
         crawl = counting_of(service)
         await crawl.run()
         path = kept_comments(crawl.root)
@@ -315,7 +320,7 @@ async def test_a_forged_note_about_an_unusable_answer_hides_no_problem(counting_
 
 async def test_notes_older_than_the_archive_are_not_used(counting_of: MakeCounting) -> None:
     blog = blog_of_pages()
-    async with DemoService(blog) as service:
+    async with DemoService(blog, SMALL_PAGES) as service:
         crawl = counting_of(service)
         await crawl.run()
         path = kept_comments(crawl.root)
@@ -330,7 +335,7 @@ async def test_notes_older_than_the_archive_are_not_used(counting_of: MakeCounti
 
 
 async def test_another_setting_of_the_service_reads_every_page(counting_of: MakeCounting) -> None:
-    async with DemoService(blog_of_pages()) as service:
+    async with DemoService(blog_of_pages(), SMALL_PAGES) as service:
         crawl = counting_of(service)
         await crawl.run()
         await crawl.run(max_pages=500)
@@ -339,7 +344,7 @@ async def test_another_setting_of_the_service_reads_every_page(counting_of: Make
 
 async def test_a_list_with_a_damaged_record_is_parsed(counting_of: MakeCounting) -> None:
     blog = blog_of_pages()
-    async with DemoService(blog) as service:
+    async with DemoService(blog, SMALL_PAGES) as service:
         crawl = counting_of(service)
         await crawl.run()
         lines = crawl.root / "versions/000001/comments.jsonl"
@@ -354,10 +359,10 @@ async def test_a_list_with_a_damaged_record_is_parsed(counting_of: MakeCounting)
 
 async def test_a_record_that_no_page_has_any_more_is_removed(counting_of: MakeCounting) -> None:
     blog = blog_of_pages()
-    async with DemoService(blog) as service:
+    async with DemoService(blog, SMALL_PAGES) as service:
         crawl = counting_of(service)
         await crawl.run()
-        drop_comment(blog, 61)
+        drop_comment(blog, 15)
         ran = await crawl.run(accept_removals=True)
         # Each page of comments states their number, and an entry on the entry list states its own.
         assert (crawl.counting.parsed, ran.outcome.counts["comments"].gone) == (4 + 1, 1)
@@ -367,7 +372,7 @@ async def test_a_record_that_no_page_has_any_more_is_removed(counting_of: MakeCo
 
 
 async def test_an_interrupted_run_keeps_its_pages_when_it_resumes(counting_of: MakeCounting) -> None:
-    async with DemoService(blog_of_pages()) as service:
+    async with DemoService(blog_of_pages(), SMALL_PAGES) as service:
         crawl = counting_of(service)
 
         def stop(run: BackupRun, event: Event) -> None:
@@ -384,7 +389,7 @@ async def test_an_interrupted_run_keeps_its_pages_when_it_resumes(counting_of: M
 
 async def test_short_lists_are_not_kept(counting_of: MakeCounting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seen_pages, "_FEWEST_PAGES", 4)
-    async with DemoService(blog_of_pages()) as service:
+    async with DemoService(blog_of_pages(), SMALL_PAGES) as service:
         crawl = counting_of(service)
         await crawl.run()
         assert [path.name for path in kept(crawl.root)] == ["pages-comments.jsonl"]
@@ -393,7 +398,7 @@ async def test_short_lists_are_not_kept(counting_of: MakeCounting, monkeypatch: 
 
 
 async def test_a_rehearsal_keeps_nothing(counting_of: MakeCounting) -> None:
-    async with DemoService(blog_of_pages()) as service:
+    async with DemoService(blog_of_pages(), SMALL_PAGES) as service:
         crawl = counting_of(service)
         await crawl.run(dry_run=True)
         assert not crawl.root.exists()

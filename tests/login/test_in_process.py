@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from tests.cli.conftest import Program
+from tests.login.conftest import visited_here
 from tests.support.generated import generated_blog
 from tests.support.oauth_server import OAuthServer
 from tests.support.runs import serving
@@ -23,6 +24,11 @@ def at_home(program: Program, home: dict[str, str], monkeypatch: pytest.MonkeyPa
 
 
 def test_in_and_out(at_home: Program, server: OAuthServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def visit(address: str) -> bool:
+        visited_here(address)
+        return True
+
+    monkeypatch.setattr("webbrowser.open", visit)
     base = ("--base-url", server.base_url)
     assert "The program renews it" in at_home("login", *base).err
     server.expire_all()

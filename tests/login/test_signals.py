@@ -23,8 +23,15 @@ def wait_until_it_waits(process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("question", ["Client ID", "Client secret"])
+@pytest.mark.parametrize(
+    ("question", "number", "code"),
+    [
+        pytest.param("Client ID", signal.SIGINT, 130, marks=pytest.mark.thorough),
+        pytest.param("Client ID", signal.SIGTERM, 143, marks=pytest.mark.thorough),
+        ("Client secret", signal.SIGINT, 130),
+        pytest.param("Client secret", signal.SIGTERM, 143, marks=pytest.mark.thorough),
+    ],
+)
 def test_a_signal_ends_a_question(question: str, number: signal.Signals, code: int) -> None:
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "exporter", "login", "--base-url", "http://127.0.0.1:9", "--no-browser"]
@@ -39,7 +46,7 @@ def test_a_signal_ends_a_question(question: str, number: signal.Signals, code: i
             pass
     wait_until_it_waits(process)
     process.send_signal(number)
-    assert process.wait(10) == code
+    assert process.wait(60) == code
     assert termios.tcgetattr(theirs)[3] & termios.ECHO
     os.close(theirs)
     os.close(ours)

@@ -98,6 +98,7 @@ async def test_a_missing_part_is_named(given: dict[str, str], missing: str) -> N
         await source(settings(token="t", **given))
 
 
+@pytest.mark.thorough
 async def test_a_command_may_print_the_key(tmp_path: Path) -> None:
     printed = tmp_path / "key"
     printed.write_text(KEY)

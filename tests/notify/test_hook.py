@@ -37,7 +37,7 @@ def test_it_runs_without_a_shell(tmp_path: Path) -> None:
         ("/no/such/program", "cannot be started: No such file"),
         (" ", "cannot be started: it names no program"),
         ("'unclosed", "cannot be started: No closing quotation"),
-        ("false", "it ended with 1"),
+        pytest.param("false", "it ended with 1", marks=pytest.mark.thorough),
         (python("import sys; print('first', file=sys.stderr); sys.exit('no mailbox')"), "ended with 1: no mailbox"),
     ],
 )
@@ -45,6 +45,7 @@ def test_its_failure_is_reported(command: str, said: str) -> None:
     assert said in str(run_command(command, "", {}))
 
 
+@pytest.mark.thorough
 def test_a_hanging_command_is_killed_with_its_children() -> None:
     begun = time.monotonic()
     wrong = run_command("sh -c 'sleep 60 & sleep 60'", "x" * 1_000_000, {}, timeout=0.2)

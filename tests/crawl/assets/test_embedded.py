@@ -81,6 +81,7 @@ def test_a_tag_too_complex_is_skipped() -> None:
     assert [each.text for each in embedded(tangled)] == ["a.jpg"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "html",
     [

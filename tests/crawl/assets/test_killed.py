@@ -29,6 +29,7 @@ def assert_none_torn(blog: Blog) -> None:
         assert hashlib.sha256(path.read_bytes()).hexdigest() == path.stem
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kill_at", [1, 9, 30, 57])
 async def test_a_kill_loses_no_picture_and_stores_no_partial_one(served: Web, tmp_path: Path, kill_at: int) -> None:
     healed = False

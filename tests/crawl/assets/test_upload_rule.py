@@ -236,21 +236,25 @@ def test_uploads_of_one_second_share_an_address() -> None:
     assert (found.pattern.text, found.matches) == (HOST + RULES[0], 5)
 
 
-@settings(max_examples=200)
-@given(
-    st.lists(
-        st.dictionaries(st.sampled_from(["file_id", "mtime", "name", "a{b", ""]), st.text(max_size=6)), max_size=6
-    ),
-    st.lists(st.text(max_size=12).map(lambda text: HOST + "/" + quote(text, safe="{}?&=./")), max_size=8, unique=True),
-)
-def test_an_inferred_rule_gives_the_addresses_it_was_inferred_from(
-    files: list[dict[str, str]], urls: list[str]
-) -> None:
-    found = infer_file_url(DEFAULT_SERVICE, files, urls)
-    if found is not None:
-        assert found.matches >= MIN_MATCHES
-        assert len({url for each in files if (url := found.pattern.fill(each)) in urls}) > 0
-        assert set(found.sizes) <= set(urls)
+@pytest.mark.parametrize("examples", [40, pytest.param(200, marks=pytest.mark.thorough)])
+def test_an_inferred_rule_gives_the_addresses_it_was_inferred_from(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(
+        st.lists(
+            st.dictionaries(st.sampled_from(["file_id", "mtime", "name", "a{b", ""]), st.text(max_size=6)), max_size=6
+        ),
+        st.lists(
+            st.text(max_size=12).map(lambda text: HOST + "/" + quote(text, safe="{}?&=./")), max_size=8, unique=True
+        ),
+    )
+    def check(files: list[dict[str, str]], urls: list[str]) -> None:
+        found = infer_file_url(DEFAULT_SERVICE, files, urls)
+        if found is not None:
+            assert found.matches >= MIN_MATCHES
+            assert len({url for each in files if (url := found.pattern.fill(each)) in urls}) > 0
+            assert set(found.sizes) <= set(urls)
+
+    check()
 
 
 @pytest.fixture
@@ -288,7 +292,7 @@ SHAPES: dict[str, Callable[[dict[str, Any], int], str]] = {
 
 
 @pytest.mark.parametrize("make", SHAPES.values(), ids=SHAPES)
-@pytest.mark.parametrize("count", [250, 2000])
+@pytest.mark.parametrize("count", [250, pytest.param(2000, marks=pytest.mark.thorough)])
 def test_each_file_costs_the_same_work_for_any_number_of_files(
     work: Counter[str], make: Callable[[dict[str, Any], int], str], count: int
 ) -> None:
@@ -301,10 +305,11 @@ def test_folders_that_match_no_field_make_no_rule_for_other_uploads() -> None:
     assert found_in(400, SHAPES["folders of months"]) is None
 
 
-def test_ten_thousand_files_are_looked_through_once(work: Counter[str]) -> None:
-    found = found_in(10_000, SHAPES["a rule"])
+@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.thorough)])
+def test_thousands_of_files_are_looked_through_once(work: Counter[str], count: int) -> None:
+    found = found_in(count, SHAPES["a rule"])
     assert found is not None
-    assert (found.pattern.text, found.matches, found.certain) == (HOST + RULES[0], 10_000, True)
-    assert work["fill"] <= 2 * 10_000
-    assert work["fits"] <= 2 * 10_000
+    assert (found.pattern.text, found.matches, found.certain) == (HOST + RULES[0], count, True)
+    assert work["fill"] <= 2 * count
+    assert work["fits"] <= 2 * count
     assert work["__init__"] <= 10
