@@ -6,10 +6,12 @@ The tests read syntax trees, so an import inside a function or for the type chec
 from __future__ import annotations
 
 import ast
+import gc
 import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "exporter"
 MAP = ROOT / "CONTRIBUTING.md"
 ROW = re.compile(r"^\| `(\w+)` \|([^|]*)\|([^|]*)\|([^|]*)\|$", re.MULTILINE)
+WORD = re.compile(r"\w+")
 FACE = {"__init__", "__main__"}
 """The package's interface and its entry point, above all rooms."""
 
@@ -119,6 +122,24 @@ def read_map(text: str) -> list[Room]:
     ]
 
 
+@cache
+def parsed(text: str) -> ast.Module:
+    """Return a module's syntax tree, made once for all tests."""
+    return ast.parse(text)
+
+
+@cache
+def walked(text: str) -> tuple[ast.AST, ...]:
+    """Return all nodes of a module."""
+    return tuple(ast.walk(parsed(text)))
+
+
+@cache
+def text_of(path: Path) -> str:
+    """Return the text of a file, which no test changes after it was read."""
+    return path.read_text("utf-8")
+
+
 def modules(package: Path) -> dict[str, Path]:
     """Return the modules below a package by their names without the package's own."""
     found = {}
@@ -128,17 +149,19 @@ def modules(package: Path) -> dict[str, Path]:
     return found
 
 
-def imports(name: str, path: Path) -> Iterator[Import]:
-    """Yield a module's imports at any depth."""
-    tree = ast.parse(path.read_text("utf-8"))
+@cache
+def imports(name: str, path: Path) -> tuple[Import, ...]:
+    """Return a module's imports at any depth."""
+    text = text_of(path)
     typed = {
         id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
+        for node in walked(text)
+        if isinstance(node, ast.If) and _asks_for_types(node.test)
         for statement in node.body
         for inner in ast.walk(statement)
     }
-    for node in ast.walk(tree):
+    found = []
+    for node in walked(text):
         if isinstance(node, ast.Import):
             targets = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -146,8 +169,12 @@ def imports(name: str, path: Path) -> Iterator[Import]:
             targets = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
-        for target in targets:
-            yield Import(name, target, id(node) in typed)
+        found += [Import(name, target, id(node) in typed) for target in targets]
+    return tuple(found)
+
+
+def _asks_for_types(test: ast.expr) -> bool:
+    return isinstance(test, ast.Name | ast.Attribute) and ast.unparse(test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
 
 
 def room_of(name: str) -> str:
@@ -162,9 +189,10 @@ def faults(package: Path, rooms: list[Room]) -> list[str]:
     found = [f"{name} is in no room of the map" for name in known if room_of(name) not in places and name not in FACE]
     if found:
         return found
+    known_rooms = {room_of(each) for each in known}
     for name, path in known.items():
         for made in imports(name, path):
-            found += wrong_import(made, {room_of(each) for each in known}, rooms, places)
+            found += wrong_import(made, known_rooms, rooms, places)
     return found + [f"circle: {' -> '.join(circle)}" for circle in circles(known)]
 
 
@@ -200,7 +228,7 @@ def circles(known: dict[str, Path]) -> list[list[str]]:
             if made.target.startswith("exporter.") and target in known and target != name:
                 arrows[name].add(target)
     found: list[list[str]] = []
-    for start in sorted(known):
+    for start in sorted(in_or_between_circles(arrows)):
         if any(start in circle for circle in found):
             continue
         ways = [[start]]
@@ -218,15 +246,22 @@ def circles(known: dict[str, Path]) -> list[list[str]]:
     return found
 
 
+def in_or_between_circles(arrows: dict[str, set[str]]) -> set[str]:
+    """Return the modules that are left without those that import none of them, and so on."""
+    left = set(arrows)
+    while ends := {name for name in left if not arrows[name] & left}:
+        left -= ends
+    return left
+
+
 def fields_of_the_service(name: str, text: str) -> Iterator[str]:
     """Yield each text and attribute of a module outside of ``service`` that names a field or a setting of BlogV1."""
     fields = {field for roles in BlogV1.roles.values() for field in roles} | PAGING | set(BLOG_V1.settings)
     banned = fields - NEUTRAL - OUTPUT.get(room_of(name), set())
-    tree = ast.parse(text)
-    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    prose = {id(node.value) for node in walked(text) if isinstance(node, ast.Expr)}
+    for node in walked(text):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
-            found = set(re.findall(r"\w+", node.value)) & banned
+            found = banned.intersection(WORD.findall(node.value))
         elif isinstance(node, ast.Attribute):
             found = {node.attr} & set(BLOG_V1.settings)
         else:
@@ -236,7 +271,7 @@ def fields_of_the_service(name: str, text: str) -> Iterator[str]:
 
 def undocumented(path: Path) -> list[str]:
     """Return the names of public things in a module that have no docstring, including the module."""
-    tree = ast.parse(path.read_text("utf-8"))
+    tree = parsed(text_of(path))
     found = [] if ast.get_docstring(tree) or not tree.body else [path.name]
 
     def visit(node: ast.Module | ast.ClassDef, prefix: str) -> None:
@@ -256,6 +291,16 @@ def undocumented(path: Path) -> list[str]:
     return found
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _no_syntax_tree_is_kept() -> Iterator[None]:
+    """Forget the trees after these tests: a million objects make each collection of garbage slow."""
+    gc.disable()
+    yield
+    for cached in (parsed, walked, text_of, imports):
+        cached.cache_clear()
+    gc.enable()
+
+
 class TestTheProgram:
     def test_imports_follow_the_table(self) -> None:
         assert faults(PACKAGE, read_map(MAP.read_text("utf-8"))) == []
@@ -266,7 +311,7 @@ class TestTheProgram:
 
     def test_only_the_service_names_its_fields_and_settings(self) -> None:
         others = {name: path for name, path in modules(PACKAGE).items() if room_of(name) not in {"service", "demo"}}
-        found = [each for name, path in others.items() for each in fields_of_the_service(name, path.read_text("utf-8"))]
+        found = [each for name, path in others.items() for each in fields_of_the_service(name, text_of(path))]
         assert found == []
 
     def test_every_library_is_used_in_the_rooms_that_name_it(self) -> None:
@@ -283,13 +328,13 @@ class TestTheProgram:
     def test_no_public_class_has_the_name_of_another(self) -> None:
         homes: defaultdict[str, list[str]] = defaultdict(list)
         for name, path in modules(PACKAGE).items():
-            for node in ast.parse(path.read_text("utf-8")).body:
+            for node in parsed(text_of(path)).body:
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                     homes[node.name].append(name)
         assert {name: places for name, places in homes.items() if len(places) > 1} == {}
 
     def test_no_module_is_too_long(self) -> None:
-        sizes = {name: len(path.read_text("utf-8").splitlines()) for name, path in modules(PACKAGE).items()}
+        sizes = {name: len(text_of(path).splitlines()) for name, path in modules(PACKAGE).items()}
         assert {name: size for name, size in sizes.items() if size > MOST_LINES} == {}
 
     def test_everything_public_has_a_docstring(self) -> None:

@@ -87,15 +87,20 @@ def environment(root: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(root), "HOME": str(root)}
 
 
-@pytest.fixture(scope="module")
-def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Copy the program, add everything, and write its generated files."""
-    root = tmp_path_factory.mktemp("extended")
+def copied(root: Path) -> None:
+    """Copy the files that the blocks and ``make generated`` read."""
     for name in COPIED:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
         else:
             shutil.copy(ROOT / name, root / name)
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copy the program, add everything, and write its generated files."""
+    root = tmp_path_factory.mktemp("extended")
+    copied(root)
     for blocks in sections().values():
         for block in blocks:
             apply(root, *block)
@@ -112,6 +117,21 @@ def run(root: Path, *arguments: str | Path, **environment: str) -> subprocess.Co
     return subprocess.run(command, cwd=root, env=given, capture_output=True, text=True, check=False)
 
 
+def test_the_blocks_fit_the_sources(tmp_path: Path) -> None:
+    """The tests of the long form of the suite run the program with the additions."""
+    for blocks in sections().values():
+        for how, name, text in blocks:
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if how == "change" and not path.exists():
+                shutil.copy(ROOT / name, path)
+            apply(tmp_path, how, name, text)
+            if path.suffix == ".py":
+                compile(path.read_text("utf-8"), name, "exec")
+            assert how == "change" or not (ROOT / name).exists()
+
+
+@pytest.mark.thorough
 def test_the_additions_leave_the_tests_of_the_program_green(extended: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *CHECKS]
     done = subprocess.run(command, cwd=extended, env=environment(extended), capture_output=True, text=True, check=False)
@@ -132,6 +152,7 @@ def test_each_takes_at_most_three_files() -> None:
     assert {section: len(names) for section, names in files.items() if not 1 <= len(names) <= 3} == {}
 
 
+@pytest.mark.thorough
 def test_the_format_is_made_and_offered(extended: Path, tmp_path: Path) -> None:
     made = run(extended, "export", "titles", SAMPLE, tmp_path / "out", "--public-open-flg", "1")
     assert made.returncode == 0, made.stderr
@@ -140,6 +161,7 @@ def test_the_format_is_made_and_offered(extended: Path, tmp_path: Path) -> None:
     assert "titles" in run(extended, "export", "--help").stdout
 
 
+@pytest.mark.thorough
 def test_the_target_is_its_format(extended: Path, tmp_path: Path) -> None:
     made = run(extended, "export", "nowhere", SAMPLE, tmp_path / "out", "--public-open-flg", "1")
     assert made.returncode == 0, made.stderr
@@ -147,6 +169,7 @@ def test_the_target_is_its_format(extended: Path, tmp_path: Path) -> None:
     assert "Nowhere (titles)" in run(extended, "export", "--help").stdout
 
 
+@pytest.mark.thorough
 def test_the_command_counts_and_the_setting_is_obeyed(extended: Path) -> None:
     assert run(extended, "count", SAMPLE).stdout == "Found: 60 entries\n"
     assert run(extended, "count", SAMPLE, "--greeting", "見つけた").stdout == "見つけた: 60 entries\n"
@@ -159,6 +182,7 @@ async def back_up(root: Path, blog: TinyBlog, *words: str | Path, **variables: s
     return await asyncio.to_thread(run, root, "backup", *words, "--base-url", blog.url, **variables)
 
 
+@pytest.mark.thorough
 async def test_the_service_is_backed_up_again_and_read(extended: Path, tmp_path: Path) -> None:
     archive = tmp_path / "archive"
     async with served(tiny_blog()) as blog:
@@ -178,6 +202,7 @@ async def test_the_service_is_backed_up_again_and_read(extended: Path, tmp_path:
     assert "The blog service 'tiny' is not known" in run(ROOT, "show", archive, "entry", "n-3", "--markdown").stderr
 
 
+@pytest.mark.thorough
 async def test_a_service_that_states_what_is_public_is_exported_without_questions(
     extended: Path, tmp_path: Path
 ) -> None:
