@@ -141,17 +141,17 @@ SCREENS: Final = (
 )
 
 
-def screens(language: str, zygote: Zygote) -> Iterator[tuple[Screen, int, str]]:
-    """Run everything in a language, in an empty home, and yield each screen with its exit code and output."""
+def screens(language: str, zygote: Zygote, most: int | None) -> Iterator[tuple[Screen, int, str]]:
+    """Run everything, or the first commands, in a language, in an empty home, and yield each screen with its exit code and output."""
     with (
         tempfile.TemporaryDirectory(dir="/tmp") as folder,
         tempfile.TemporaryDirectory() as process,
         guarded(demo_blog()) as server,
-        Runs(Path(process), zygote) as runs,
+        Runs(Path(process), zygote, workers=False) as runs,
     ):
         home = Path(folder)
         environ = _environment(home, server, language)
-        for screen in SCREENS:
+        for screen in SCREENS[:most]:
             if screen.before is not None:
                 screen.before(server, home)
             typed = screen.typed.replace(SERVICE, server.base_url).split()
@@ -217,11 +217,11 @@ def page_of(language: str) -> Path:
     return ROOT / "docs" / ("screens.md" if language == "en" else f"screens.{language}.md")
 
 
-def page(language: str, zygote: Zygote) -> str:
-    """Return the page in a language."""
+def page(language: str, zygote: Zygote, most: int | None = None) -> str:
+    """Return the page in a language, or its beginning with the first commands."""
     at = LANGUAGES.index(language)
     parts = [f"# {TITLES[language]}\n\n{NOTES[language]}\n"]
-    for screen, code, said in screens(language, zygote):
+    for screen, code, said in screens(language, zygote, most):
         if screen.heading[at]:
             parts.append(f"## {screen.heading[at]}\n")
         end = f"\n[{ENDS[language].format(code=code)}]" if code else ""
