@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import pytest
@@ -30,32 +31,35 @@ def instants(root: Path, folder: Path, *, step: int = 1, calls: Sequence[str] = 
     Args:
         root: the folder.
         folder: for the copies.
-        step: copy only every ``step``-th state.
+        step: copy only before every ``step``-th call.
         calls: the functions of :mod:`os` that are such calls.
     """
     copies: list[Path] = []
     before: dict[str, bytes] | None = None
-    states = 0
+    number = -1
     copying = False
+    lock = RLock()  # no thread changes the disk while another one copies it
 
     def note() -> None:
-        nonlocal before, copying, states
+        nonlocal before, copying, number
         if copying:
+            return
+        number += 1
+        if number % step or not root.exists():
             return
         copying = True
         now = tree(root)
         if now != before:
             before = now
-            if states % step == 0:
-                copies.append(folder / str(states))
-                copy_with_links(root, copies[-1])
-            states += 1
+            copies.append(folder / str(number))
+            copy_with_links(root, copies[-1])
         copying = False
 
     def noting(call: Callable[..., Any]) -> Callable[..., Any]:
         def noted(*arguments: Any, **options: Any) -> Any:
-            note()
-            return call(*arguments, **options)
+            with lock:
+                note()
+                return call(*arguments, **options)
 
         return noted
 
