@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built, entry, five_versions, record
+from tests.copies.s3_servers import Service, moto
+from tests.support.local_worker import LocalWorker
 
 PICTURES = [b"a picture", b"another picture" * 1000]
 
@@ -43,19 +45,44 @@ def add_pictures(built: Built, *pictures: bytes) -> None:
     )
 
 
+@pytest.fixture(autouse=True)
+def _pictures_are_reduced_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exporter.site.thumbnails.Worker", LocalWorker)
+
+
 @pytest.fixture(scope="session")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Built:
     """An archive of six versions, the newest with pictures; tests must not change it."""
     built = five_versions(tmp_path_factory.mktemp("sample") / "archive")
     add_pictures(built, *PICTURES)
-    return built.root
+    return built
+
+
+@pytest.fixture(scope="session")
+def sample(sampled: Built) -> Path:
+    """The folder of that archive."""
+    return sampled.root
 
 
 @pytest.fixture
-def source(sample: Path, tmp_path: Path) -> Built:
+def source(sampled: Built, tmp_path: Path) -> Built:
     """A copy that the test may change."""
-    shutil.copytree(sample, tmp_path / "archive")
-    return Built.reopen(tmp_path / "archive")
+    return sampled.copied(tmp_path / "archive")
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Built:
+    """An archive of one version with a picture, because each file takes a service several requests."""
+    built = Built(tmp_path / "archive")
+    add_pictures(built, PICTURES[0])
+    return built
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[Service]:
+    """One simulated service for all tests, which make buckets of their own."""
+    with moto() as running:
+        yield running
 
 
 def grow(built: Built, text: str = "後") -> None:

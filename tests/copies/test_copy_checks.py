@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,14 +16,8 @@ from exporter.copies.memory import KnownCopy
 from tests.archive.builder import Built
 from tests.cli.conftest import Program
 from tests.copies.conftest import add_pictures
-from tests.copies.s3_servers import Service, moto
+from tests.copies.s3_servers import Service
 from tests.copies.test_encrypted import Owner, owner
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
-    with moto() as running:
-        yield running
 
 
 def flip(path: Path) -> None:
@@ -76,21 +69,34 @@ def test_thirty_turns_read_every_object_that_never_changes(program: Program, arc
     assert set(bad) == found.objects.keys() - {"README.txt", "FORMAT.md", "runs.jsonl", "SHA256SUMS"}
 
 
+def turn_to(archive: Path, place: str, name: str) -> None:
+    """Let the next sync check the object with this name."""
+    memory = archive / ".work" / "copy-checks.json"
+    known = json.loads(memory.read_bytes())
+    ((copy_id, _),) = known[place].items()
+    known[place][copy_id]["turn"] = turn_of(name)
+    memory.write_text(json.dumps(known))
+
+
+@pytest.mark.parametrize("syncs", [1, pytest.param(SYNCS_PER_CYCLE, marks=pytest.mark.thorough)])
 def test_the_copy_in_s3_is_also_checked(
-    program: Program, archive: Path, service: Service, monkeypatch: pytest.MonkeyPatch
+    program: Program, small: Built, s3: Service, monkeypatch: pytest.MonkeyPatch, syncs: int
 ) -> None:
-    for name, value in service.variables.items():
+    archive = small.root
+    for name, value in s3.variables.items():
         monkeypatch.setenv(name, value)
-    bucket = service.bucket()
+    bucket = s3.bucket()
     place = f"s3://{bucket}/blogs/mine"
     assert program("sync", archive, place).code == 0
     (name,) = parts(archive)[-1:]
-    client = service.client()
+    client = s3.client()
     data = bytearray((archive / name).read_bytes())
     data[len(data) // 2] ^= 1
     client.put_object(Bucket=bucket, Key=f"blogs/mine/{name}", Body=bytes(data))
     client.close()
-    codes = {program("sync", archive, place, "-q").code for _ in range(SYNCS_PER_CYCLE)}
+    if syncs == 1:
+        turn_to(archive, place, name)
+    codes = {program("sync", archive, place, "-q").code for _ in range(syncs)}
     assert 13 in codes
 
 
@@ -99,16 +105,18 @@ def alice(tmp_path: Path) -> Owner:
     return owner(tmp_path, "alice")
 
 
+@pytest.mark.parametrize("cycle", [5, pytest.param(SYNCS_PER_CYCLE, marks=pytest.mark.thorough)])
 def test_an_encrypted_copy_is_compared_with_earlier_checks(
-    program: Program, archive: Path, tmp_path: Path, alice: Owner
+    program: Program, archive: Path, tmp_path: Path, alice: Owner, monkeypatch: pytest.MonkeyPatch, cycle: int
 ) -> None:
     """The sending machine cannot decrypt the pictures, but they never change, so their bytes can be compared."""
+    monkeypatch.setattr("exporter.copies.checks.SYNCS_PER_CYCLE", cycle)
     copy = tmp_path / "copy"
-    for _ in range(SYNCS_PER_CYCLE + 1):
+    for _ in range(cycle + 1):
         assert program("sync", archive, copy, "--encrypt-to", alice.recipient, "-q").code == 0
     assert not list((copy).glob("*/.work"))
     flip(max(copy.glob("assets/*/*"), key=lambda path: path.stat().st_size))
-    done = [program("sync", archive, copy, "--encrypt-to", alice.recipient, "-q") for _ in range(SYNCS_PER_CYCLE)]
+    done = [program("sync", archive, copy, "--encrypt-to", alice.recipient, "-q") for _ in range(cycle)]
     assert {each.code for each in done[:-1]} <= {0, 13}
     assert done[-1].code == 13
 
@@ -168,20 +176,19 @@ def test_a_prune_is_no_rollback(program: Program, archive: Path, tmp_path: Path)
     copy = tmp_path / "copy"
     assert program("sync", archive, copy).code == 0
     assert program("prune", archive, "--keep-last", "1").code == 0
-    memory = archive / ".work" / "copy-checks.json"
-    known = json.loads(memory.read_bytes())
-    ((copy_id, _),) = known[str(copy)].items()
-    known[str(copy)][copy_id]["turn"] = turn_of("versions/000002/manifest.json")
-    memory.write_text(json.dumps(known))
+    turn_to(archive, str(copy), "versions/000002/manifest.json")
     done = program("sync", archive, copy, "--prune", "--json")
     assert (done.code, done.json["archives"][0]["rolled_back"]) == (0, None)
     assert program("sync", archive, copy).code == 0
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"x": 1}', '{"x": {"y": {"head": "z"}}}'])
-def test_a_damaged_record_of_checks_is_discarded(program: Program, archive: Path, tmp_path: Path, text: str) -> None:
-    assert program("sync", archive, tmp_path / "copy").code == 0
-    memory = archive / ".work" / "copy-checks.json"
-    memory.write_text(text)
-    assert program("sync", archive, tmp_path / "copy").code == 0
-    assert json.loads(memory.read_bytes())[str(tmp_path / "copy")]
+def test_a_damaged_record_of_checks_is_discarded(
+    program: Program, small: Built, tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    assert program("sync", small.root, tmp_path / "copy").code == 0
+    memory = small.root / ".work" / "copy-checks.json"
+    for text in ("", "{", "[]", '{"x": 1}', '{"x": {"y": {"head": "z"}}}'):
+        with subtests.test(text=text):
+            memory.write_text(text)
+            assert program("sync", small.root, tmp_path / "copy").code == 0
+            assert json.loads(memory.read_bytes())[str(tmp_path / "copy")]

@@ -20,7 +20,7 @@ from exporter.errors import ArchiveLocked, HistoriesDiffer
 from exporter.library.forget import ForgettingRequest, forget
 from exporter.settings import resolve
 from tests.cli.conftest import Program
-from tests.copies.s3_servers import moto
+from tests.copies.s3_servers import Service
 from tests.copies.support import damages, files_in, findings, pruned, pulled, pushed
 from tests.copies.test_encrypted import owner
 from tests.library.test_forget import DIGESTS, NAME, TEXT, URL, made, places_with
@@ -28,17 +28,26 @@ from tests.library.test_forget import DIGESTS, NAME, TEXT, URL, made, places_wit
 GONE = (TEXT, URL, "別の文")
 
 
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    layout = made(tmp_path)
+PLAIN = {"site": "no", "markdown": "no"}
+"""Copies have no views, so the archive needs none."""
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    layout = made(tmp_path_factory.mktemp("forgetting"), PLAIN)
     # A sync that removes versions also removes the files that no version names.
     (layout.assets / DIGESTS[2][:2] / f"{DIGESTS[2]}.jpg").unlink()
-    return layout.root
+    return Path(layout.root)
+
+
+@pytest.fixture
+def root(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return Path(shutil.copytree(template, tmp_path / "archive"))
 
 
 def forgotten(root: Path) -> None:
-    forget(Archive.open(root), resolve({}), ForgettingRequest(authors=(NAME,)))
+    forget(Archive.open(root), resolve(PLAIN), ForgettingRequest(authors=(NAME,)))
 
 
 def sent(root: Path) -> dict[str, bytes]:
@@ -166,13 +175,12 @@ def test_an_encrypted_copy_follows_without_its_readers_key(program: Program, roo
     assert sent(back) == sent(root)
 
 
-@pytest.fixture(params=["plain", "versions", "locks"])
-def bucket(request: pytest.FixtureRequest) -> Iterator[tuple[Store, str]]:
-    with moto() as running:
-        name = running.bucket(versions=request.param == "versions", locks=request.param == "locks")
-        client = running.client()
-        yield S3Store(f"s3://{name}/copy", client), request.param
-        client.close()
+@pytest.fixture(params=["versions", "locks", pytest.param("plain", marks=pytest.mark.thorough)])
+def bucket(request: pytest.FixtureRequest, s3: Service) -> Iterator[tuple[Store, str]]:
+    name = s3.bucket(versions=request.param == "versions", locks=request.param == "locks")
+    client = s3.client()
+    yield S3Store(f"s3://{name}/copy", client), request.param
+    client.close()
 
 
 def test_a_bucket_follows_when_its_locks_have_ended(root: Path, bucket: tuple[Store, str]) -> None:

@@ -15,7 +15,7 @@ from exporter.copies.object_lock import Locked, ObjectLock, read_locks
 from exporter.copies.s3 import S3Store, is_mutable, is_of_a_prune
 from exporter.copies.store import content_of
 from exporter.errors import NotAuthorised, UsageError
-from tests.copies.s3_servers import Service, count_requests, moto
+from tests.copies.s3_servers import Service, count_requests
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
@@ -27,9 +27,8 @@ NAMES = ("archive.json", "assets/ab/abc.png", "versions/000001/entries.jsonl", "
 
 
 @pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
-    with moto() as running:
-        yield running
+def service(s3: Service) -> Service:
+    return s3
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from exporter.copies.s3 import S3Store
 from exporter.copies.store import PIECE_BYTES, ObjectContent, Store, content_of, content_of_file, read_whole
 from exporter.errors import ArchiveDamaged, UsageError
 from tests.copies.contract import NAME, StoreContract
-from tests.copies.s3_servers import Service, count_requests, moto
+from tests.copies.s3_servers import Service, count_requests
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
@@ -28,9 +28,8 @@ UNTIL = datetime.now(UTC).replace(microsecond=0) + timedelta(days=30)
 
 
 @pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
-    with moto() as running:
-        yield running
+def service(s3: Service) -> Service:
+    return s3
 
 
 @pytest.fixture(scope="module")

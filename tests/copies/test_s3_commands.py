@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,22 +12,16 @@ from exporter.archive.archive import Archive
 from tests.archive.builder import Built
 from tests.cli.conftest import Program
 from tests.copies.conftest import grow
-from tests.copies.s3_servers import Service, moto
+from tests.copies.s3_servers import Service
 from tests.copies.support import files_in
 from tests.copies.test_encrypted import owner
 
 
-@pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
-    with moto() as running:
-        yield running
-
-
 @pytest.fixture
-def address(service: Service, monkeypatch: pytest.MonkeyPatch) -> str:
-    for name, value in service.variables.items():
+def address(s3: Service, monkeypatch: pytest.MonkeyPatch) -> str:
+    for name, value in s3.variables.items():
         monkeypatch.setenv(name, value)
-    return f"s3://{service.bucket(locks=True)}/blogs/mine"
+    return f"s3://{s3.bucket(locks=True)}/blogs/mine"
 
 
 def document(printed: str) -> dict[str, Any]:
@@ -36,45 +29,45 @@ def document(printed: str) -> dict[str, Any]:
     return found
 
 
-def test_a_locked_copy_comes_back_whole(program: Program, source: Built, address: str) -> None:
-    sent = program("sync", source.root, address, "--object-lock", "90d", "--json")
+def test_a_locked_copy_comes_back_whole(program: Program, small: Built, address: str) -> None:
+    sent = program("sync", small.root, address, "--object-lock", "90d", "--json")
     assert sent.code == 0, sent.err
     locked = document(sent.out)["locked"]
-    assert locked["objects"] == len(files_in(source.root))
+    assert locked["objects"] == len(files_in(small.root))
     wanted = datetime.now(UTC) + timedelta(days=119)
     assert datetime.fromisoformat(locked["until"]) > wanted
 
-    grow(source)
-    again = program("sync", source.root, address, "--object-lock", "90d")
+    grow(small)
+    again = program("sync", small.root, address, "--object-lock", "90d")
     assert (again.code, again.out.count("Locked until ")) == (0, 1), again.out
-    assert program("sync", source.root, address, "--object-lock", "90d", "-q").out == ""
+    assert program("sync", small.root, address, "--object-lock", "90d", "-q").out == ""
     checked = program("verify", address, "--json")
     assert checked.code == 0, checked.err
     assert document(checked.out)["locked"] == {**locked, "objects": locked["objects"] + 8, "renewed": 0}
 
-    back = source.root.parent / "back"
+    back = small.root.parent / "back"
     assert program("sync", address, back).code == 0
-    assert files_in(back).items() >= files_in(source.root).items()
-    assert Archive.open(back).versions() == Archive.open(source.root).versions()
+    assert files_in(back).items() >= files_in(small.root).items()
+    assert Archive.open(back).versions() == Archive.open(small.root).versions()
 
 
-def test_objects_without_a_lock_are_counted(program: Program, source: Built, address: str) -> None:
-    assert program("sync", source.root, address).code == 0
+def test_objects_without_a_lock_are_counted(program: Program, small: Built, address: str) -> None:
+    assert program("sync", small.root, address).code == 0
     checked = program("verify", address)
     assert checked.code == 0
-    count = len(files_in(source.root))
+    count = len(files_in(small.root))
     assert f"{count} of {count} files have no lock" in checked.out
 
 
-def test_nothing_is_locked_if_nothing_is_sent(program: Program, source: Built, address: str) -> None:
-    done = program("sync", source.root, address, "--object-lock", "90d", "--dry-run", "--json")
+def test_nothing_is_locked_if_nothing_is_sent(program: Program, small: Built, address: str) -> None:
+    done = program("sync", small.root, address, "--object-lock", "90d", "--dry-run", "--json")
     assert (done.code, document(done.out)["locked"]) == (0, None)
-    folder = source.root.parent / "copy"
+    folder = small.root.parent / "copy"
     for arguments, words in (
-        ((source.root, folder, "--object-lock", "90d"), "is not an s3://"),
-        ((source.root, address, "--object-lock", "90d", "--prune"), "excludes --prune"),
-        ((source.root, address, "--object-lock", "soon"), "option --object-lock is 'soon'"),
-        ((source.root, "s3://no/../such", "--object-lock", "90d"), "not an address of a copy"),
+        ((small.root, folder, "--object-lock", "90d"), "is not an s3://"),
+        ((small.root, address, "--object-lock", "90d", "--prune"), "excludes --prune"),
+        ((small.root, address, "--object-lock", "soon"), "option --object-lock is 'soon'"),
+        ((small.root, "s3://no/../such", "--object-lock", "90d"), "not an address of a copy"),
     ):
         refused = program("sync", *arguments)
         assert refused.code == 2
@@ -84,7 +77,7 @@ def test_nothing_is_locked_if_nothing_is_sent(program: Program, source: Built, a
 
 @pytest.mark.thorough
 def test_an_encrypted_copy_is_locked_and_survives_an_attacker_with_the_keys(
-    program: Program, source: Built, service: Service, address: str
+    program: Program, source: Built, s3: Service, address: str
 ) -> None:
     alice = owner(source.root.parent, "alice")
     send = ("sync", source.root, address, "--object-lock", "90d", "--encrypt-to", alice.recipient)
@@ -94,7 +87,7 @@ def test_an_encrypted_copy_is_locked_and_survives_an_attacker_with_the_keys(
     assert program(*send).code == 0
 
     bucket, _, prefix = address.removeprefix("s3://").partition("/")
-    client = service.client()
+    client = s3.client()
     found = client.list_objects_v2(Bucket=bucket, Prefix=f"{prefix}/")["Contents"]
     older = client.list_object_versions(Bucket=bucket, Prefix=f"{prefix}/runs.jsonl.age")["Versions"][-1]
     for each in found:

@@ -17,16 +17,15 @@ from exporter.copies.s3 import S3Store
 from exporter.copies.store import PIECE_BYTES, content_of
 from exporter.errors import BlogExporterError, NoSpace, NotAuthorised, ServiceError, Unreachable, UsageError
 from tests.copies.contract import NAME
-from tests.copies.s3_servers import Service, moto
+from tests.copies.s3_servers import Service
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
 
 
 @pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
-    with moto() as running:
-        yield running
+def service(s3: Service) -> Service:
+    return s3
 
 
 @pytest.fixture

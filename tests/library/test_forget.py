@@ -47,7 +47,7 @@ def of_name(cm_id: str, text: str = TEXT, entry_id: str = "1") -> dict[str, Any]
     return comment(cm_id, entry_id, text, name=NAME, url=URL, url_text=URL)
 
 
-def made(root: Path) -> Layout:
+def made(root: Path, options: dict[str, str] | None = None) -> Layout:
     """Return an archive of four versions in which the records come, change, go and come back."""
     maker = ArchiveMaker(root / "archive")
     maker.commit(
@@ -80,7 +80,7 @@ def made(root: Path) -> Layout:
         run = {"started_at": "2026-01-09T00:00:00Z", "finished_at": "2026-01-09T00:00:01Z", "outcome": outcome}
         append_run(layout, {**run, "version": 4, "completeness": completeness, "problems": problems})
         problems = []
-    rebuild(Archive.open(layout.root), resolve({}))
+    rebuild(Archive.open(layout.root), resolve(options or {}))
     return layout
 
 
