@@ -191,7 +191,7 @@ def test_a_kill_after_the_version_leaves_it_as_that_of_a_capture(place: Place) -
 def test_a_capture_completes_the_archive_itself(place: Place) -> None:
     place.pages.edit(min(place.pages.posts), body=f'<p><img src="{LOST}"></p>')
     place.pages.missing.clear()
-    settings = replace(place.settings, home_url=place.pages.origin + "/")
+    settings = replace(place.settings, home_url=place.pages.origin + "/", rate=10_000.0)
 
     async def run() -> list[object]:
         async with Engine() as engine:

@@ -30,7 +30,7 @@ from exporter.library.views import rebuild
 from exporter.model.kinds import Kind
 from exporter.settings import Settings, resolve
 from tests.archive.versions import ArchiveMaker, comment, entry, plain_states
-from tests.support.instants import instants
+from tests.support.instants import copy_with_links, instants
 
 NAME = "忘れてほしい人"
 TEXT = "この書き込みは「消して」ください & <b>全部</b>。"
@@ -84,11 +84,20 @@ def made(root: Path, options: dict[str, str] | None = None) -> Layout:
     return layout
 
 
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("forget")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        return Path(made(folder).root)
+
+
 @pytest.fixture
-def layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
+def layout(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    return made(tmp_path)
+    copy_with_links(template, tmp_path / "archive")
+    return Layout(tmp_path / "archive")
 
 
 @pytest.fixture

@@ -68,7 +68,14 @@ def records(root: Path, kind: Kind) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("form", "sitemap", "count"), [("fc2", True, 200), ("livedoor", True, 200), ("fc2", False, 60)]
+    ("form", "sitemap", "count"),
+    [
+        ("fc2", True, 60),
+        ("livedoor", True, 60),
+        ("fc2", False, 60),
+        pytest.param("fc2", True, 200, marks=pytest.mark.thorough),
+        pytest.param("livedoor", True, 200, marks=pytest.mark.thorough),
+    ],
 )
 async def test_a_closing_blog_is_backed_up_whole(tmp_path: Path, form: str, sitemap: bool, count: int) -> None:
     blog = PublicBlog(form, posts(count), sitemap=sitemap, refused_every=29)
