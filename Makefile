@@ -50,10 +50,10 @@ quick: $(SETUP) ## run the tests of the rooms that changed since the last commit
 
 thorough: export PYTHONDONTWRITEBYTECODE =
 thorough: $(SETUP) ## run the long tests: attacks, kills, power cuts, damage, memory, all parameters
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "thorough and not slow" tests
+	$(BIN)/python -m pytest -n auto --dist worksteal --durations 25 -m "thorough and not slow" tests
 
 browsers: $(SETUP) $(AUDITORS)/.installed ## run the tests with real browsers, which .ci/install installs
-	$(BIN)/python -m pytest -n 2 -m "browser and not slow" tests/site tests/login tests/docs tests/window
+	$(BIN)/python -m pytest -n 2 --durations 25 -m "browser and not slow" tests/site tests/login tests/docs tests/window
 
 $(AUDITORS)/.installed: $(addprefix tests/site/browser/,package.json package-lock.json install_replay.sh)
 	npm ci --prefix $(dir $<) --ignore-scripts --no-audit --no-fund
@@ -61,7 +61,7 @@ $(AUDITORS)/.installed: $(addprefix tests/site/browser/,package.json package-loc
 	@touch $@
 
 importers: $(SETUP) $(IMPORTERS)/.installed ## run the tests with real importers, which .ci/install installs
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "importers and not slow" tests
+	$(BIN)/python -m pytest -n auto --dist loadgroup --durations 25 -m "importers and not slow" tests
 
 $(IMPORTERS)/.installed: $(addprefix tests/importers/,install.sh requirements.txt package.json)
 	PYTHON=$(PYTHON) tests/importers/install.sh $(abspath $(IMPORTERS))

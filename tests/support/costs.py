@@ -35,9 +35,10 @@ _folders: defaultdict[str, Cost] = defaultdict(Cost)
 _functions: defaultdict[str, Cost] = defaultdict(Cost)
 
 
-def _count(event: str, _: object) -> None:
+def _count(event: str, _: object, starts: tuple[str, ...] = _STARTS) -> None:
     global _started  # noqa: PLW0603 - audit hooks keep no state of their own
-    _started += event in _STARTS
+    if event in starts:
+        _started += 1
 
 
 sys.addaudithook(_count)
