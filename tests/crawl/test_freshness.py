@@ -114,19 +114,19 @@ async def test_changed_reads_entries_that_failed_last_time(crawl_of: MakeCrawl) 
 
 
 async def test_auto_reads_the_newest_and_the_old_spread_over_the_days(crawl_of: MakeCrawl) -> None:
-    blog = generated_blog(400)
+    blog = generated_blog(150)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)
         await crawl.run(refresh="auto")
-        assert len(crawl.gets) == 400
+        assert len(crawl.gets) == 150
         read: set[str] = set()
         for day in range(1, 8):
             crawl.clock = Clock(NOON + timedelta(days=day))
             await crawl.run(refresh="auto")
-            assert {str(number) for number in range(381, 401)} <= set(crawl.gets)
-            assert 20 <= len(crawl.gets) < 160
+            assert {str(number) for number in range(131, 151)} <= set(crawl.gets)
+            assert 20 <= len(crawl.gets) < 75
             read |= set(crawl.gets)
-        assert len(read) == 400
+        assert len(read) == 150
         # A second run on the same day has only the newest to read.
         await crawl.run(refresh="auto")
         assert len(crawl.gets) == 20

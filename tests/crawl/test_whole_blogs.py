@@ -15,6 +15,8 @@ from tests.support.demo_service import DemoService, ServiceOptions
 from tests.support.generated import generated_blog
 from tests.support.runs import all_findings, canonical, folded, held
 
+SMALL_PAGES = {"entry_page_size": 5, "comment_page_size": 5, "file_page_size": 5}
+
 
 async def check(crawl_of: MakeCrawl, blog: Blog, **options: Any) -> None:
     """Back up a blog, compare all records, and check that a second run adds no version."""
@@ -30,22 +32,26 @@ async def check(crawl_of: MakeCrawl, blog: Blog, **options: Any) -> None:
         assert not [finding for finding in all_findings(crawl.root) if "latest-stale" not in finding]
 
 
-async def test_a_blog_of_300_entries(crawl_of: MakeCrawl) -> None:
-    blog = generated_blog(300, 730, 131)
+@pytest.mark.parametrize(
+    ("entries", "comments", "files", "pages"),
+    [(30, 73, 41, 2 + 4 + 3), pytest.param(300, 730, 131, 15 + 37 + 7, marks=pytest.mark.thorough)],
+)
+async def test_a_blog_of_many_pages(crawl_of: MakeCrawl, entries: int, comments: int, files: int, pages: int) -> None:
+    blog = generated_blog(entries, comments, files)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)
         ran = await crawl.run()
         assert (ran.code, ran.outcome.version, ran.outcome.sweeps) == (0, 1, 2)
-        assert len(crawl.gets) == len(set(crawl.gets)) == 300
+        assert len(crawl.gets) == len(set(crawl.gets)) == entries
         assert folded(crawl.root) == held(blog)
         counts = ran.outcome.counts
         assert [(counts[kind].total, counts[kind].new) for kind in ("entries", "comments", "files", "user")] == [
-            (300, 300), (730, 730), (131, 131), (1, 1),
+            (entries, entries), (comments, comments), (files, files), (1, 1),
         ]  # fmt: skip
-        # Two sweeps of 15, 37 and 7 pages, the entries, and the user.
-        assert ran.outcome.requests == len(service.requests) == 2 * (15 + 37 + 7) + 300 + 1
+        # Two sweeps of all pages, the entries, and the user.
+        assert ran.outcome.requests == len(service.requests) == 2 * pages + entries + 1
         again = await crawl.run()
-        assert (again.outcome.outcome, again.outcome.version, len(crawl.gets)) == ("unchanged", None, 300)
+        assert (again.outcome.outcome, again.outcome.version, len(crawl.gets)) == ("unchanged", None, entries)
         assert [path.name for path in (crawl.root / "versions").iterdir()] == ["000001"]
 
 
@@ -67,11 +73,11 @@ async def test_one_of_everything(crawl_of: MakeCrawl) -> None:
 
 
 @pytest.mark.parametrize("past_end", ["empty", "404", "repeat"])
-@pytest.mark.parametrize("count", [20, 40, 41])
+@pytest.mark.parametrize("count", [5, 10, 11])
 async def test_full_pages_and_any_answer_after_the_last(
     crawl_of: MakeCrawl, count: int, past_end: Literal["empty", "404", "repeat"]
 ) -> None:
-    await check(crawl_of, generated_blog(count, count, count), past_end=past_end)
+    await check(crawl_of, generated_blog(count, count, count), past_end=past_end, **SMALL_PAGES)
 
 
 @pytest.mark.parametrize("size", [1, 7, 23, 24, 1000])
@@ -81,7 +87,7 @@ async def test_any_page_size_of_the_entry_list(crawl_of: MakeCrawl, size: int) -
 
 @pytest.mark.parametrize("newest_first", [True, False])
 async def test_either_order_of_the_lists(crawl_of: MakeCrawl, newest_first: bool) -> None:
-    await check(crawl_of, generated_blog(30, 50, 25), newest_first=newest_first)
+    await check(crawl_of, generated_blog(8, 13, 7), newest_first=newest_first, **SMALL_PAGES)
 
 
 @pytest.mark.parametrize("compression", ["gzip", "deflate"])
@@ -90,8 +96,8 @@ async def test_compressed_answers(crawl_of: MakeCrawl, compression: str) -> None
 
 
 async def test_another_page_parameter(crawl_of: MakeCrawl) -> None:
-    blog = generated_blog(70)
-    async with DemoService(blog, ServiceOptions(entry_page_param="p")) as service:
+    blog = generated_blog(18)
+    async with DemoService(blog, ServiceOptions(entry_page_param="p", entry_page_size=5)) as service:
         crawl = crawl_of(service)
         assert (await crawl.run(entry_list_page_param="p")).code == 0
         assert folded(crawl.root) == held(blog)
@@ -99,13 +105,15 @@ async def test_another_page_parameter(crawl_of: MakeCrawl) -> None:
 
 async def test_an_entry_list_that_ignores_its_page_parameter(crawl_of: MakeCrawl) -> None:
     """The run ends soon, saves the entries that it saw or that comments name, and names the setting to correct."""
-    async with DemoService(generated_blog(400, 5, 5), ServiceOptions(ignore_entry_page=True)) as service:
+    async with DemoService(
+        generated_blog(100, 5, 5), ServiceOptions(ignore_entry_page=True, entry_page_size=5)
+    ) as service:
         crawl = crawl_of(service)
         ran = await crawl.run()
         assert (ran.code, ran.outcome.outcome) == (3, "partial")
         assert "entry_list_page_param" in ran.reasons
         named = {fields(comment)["entry_id"] for comment in service.blogs["generated.blog.example.jp"].comments}
-        assert set(crawl.gets) == named | {str(number) for number in range(381, 401)}
+        assert set(crawl.gets) == named | {str(number) for number in range(96, 101)}
         assert crawl.lists < 40
         assert ran.outcome.completeness is not None
         assert not ran.outcome.completeness["complete"]
