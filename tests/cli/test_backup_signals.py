@@ -25,6 +25,8 @@ from tests.support.runs import Runs, all_findings, backup_command, findings, fol
 
 SOON = 2.5
 """Two seconds, and more for a busy machine."""
+IN_TIME = pytest.mark.parametrize("in_time", [False, pytest.param(True, marks=pytest.mark.thorough)])
+"""Whether the time is also measured, which a busy machine makes longer."""
 CODES = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 
 
@@ -47,9 +49,10 @@ def wait_until(condition: object, seconds: float = 30.0) -> None:
         time.sleep(0.005)
 
 
+@IN_TIME
 @pytest.mark.parametrize(("number", "code"), CODES)
 def test_a_signal_while_answers_hang(
-    runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, number: signal.Signals, code: int
+    runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, number: signal.Signals, code: int, in_time: bool
 ) -> None:
     root = tmp_path / "archive"
     command = backup_command(service, root, "--assets", "embedded", "--no-site")
@@ -64,7 +67,7 @@ def test_a_signal_while_answers_hang(
     begun = time.monotonic()
     run.signal(number)
     done = run.wait()
-    assert time.monotonic() - begun < SOON
+    assert not in_time or time.monotonic() - begun < SOON
     assert done.code == code
     word = "Interrupted" if number is signal.SIGINT else "Terminated"
     assert f"error: {word}; what was read is kept; run the same command again to resume." in done.err
@@ -78,6 +81,26 @@ def test_a_signal_while_answers_hang(
     assert folded(root) == held(blog)
 
 
+@pytest.mark.parametrize(("number", "code"), CODES)
+def test_a_signal_at_a_write_of_a_view(runs: Runs, tmp_path: Path, number: signal.Signals, code: int) -> None:
+    """The version is already saved; the next run updates ``latest/``."""
+    root = tmp_path / "archive"
+    with serving(generated_blog(8)) as service:
+        whole = runs.run(*backup_command(service, tmp_path / "whole"))
+        assert whole.code == 0
+        command = backup_command(service, root)
+        done = runs.run(*command, kill_at=whole.calls * 2 // 3, kill_with=number)
+        assert done.code == code
+        assert findings(root) == []
+        assert not (root / ".work/latest.new").exists()
+        assert [line["outcome"] for line in lines_of_runs(root)] == ["saved"]
+        assert runs.run(*command).code == 0
+        assert all_findings(root) == []
+        assert len(list((root / "latest/markdown").glob("*/*/*.md"))) == 8
+        assert len(list((root / "latest/site/entry").iterdir())) == 8
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize(("number", "code", "view"), [(*CODES[0], "markdown"), (*CODES[1], "site/entry")])
 def test_a_signal_while_views_are_made(
     runs: Runs, tmp_path: Path, number: signal.Signals, code: int, view: str
@@ -103,9 +126,10 @@ def test_a_signal_while_views_are_made(
         assert len(list((root / "latest/site/entry").iterdir())) == 600
 
 
+@IN_TIME
 @pytest.mark.parametrize(("number", "code"), CODES)
 def test_a_signal_while_waiting_for_the_lock(
-    runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, number: signal.Signals, code: int
+    runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, number: signal.Signals, code: int, in_time: bool
 ) -> None:
     root = tmp_path / "archive"
     command = backup_command(service, root, "--assets", "embedded", "--no-site")
@@ -119,7 +143,7 @@ def test_a_signal_while_waiting_for_the_lock(
         begun = time.monotonic()
         run.signal(number)
         assert run.wait().code == code
-        assert time.monotonic() - begun < SOON
+        assert not in_time or time.monotonic() - begun < SOON
 
 
 SCRIPT = """
@@ -147,28 +171,40 @@ def stubborn() -> subprocess.Popen[str]:
     return process
 
 
-@pytest.mark.parametrize(("number", "code"), CODES)
-def test_a_process_that_ignores_the_signal_is_ended(number: signal.Signals, code: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "code", "in_time"),
+    [(*CODES[1], False), *(pytest.param(*row, True, marks=pytest.mark.thorough) for row in CODES)],
+)
+def test_a_process_that_ignores_the_signal_is_ended(number: signal.Signals, code: int, in_time: bool) -> None:
     process = stubborn()
     begun = time.monotonic()
     process.send_signal(number)
-    out, err = process.communicate(timeout=10)
-    assert 1.0 < time.monotonic() - begun < 2.5
+    out, err = process.communicate()
+    seconds = time.monotonic() - begun
+    assert seconds > 1.0
+    assert not in_time or seconds < 2.5
     assert (process.returncode, out) == (code, "interrupted\n")
     assert err.count("\n") == 1
     assert "what was read is kept" in err
 
 
-@pytest.mark.parametrize(("first", "second", "code"), [(2, 2, 130), (15, 15, 143), (15, 2, 130)])
-def test_a_second_signal_ends_at_once(first: int, second: int, code: int) -> None:
+@pytest.mark.parametrize(
+    ("first", "second", "code", "in_time"),
+    [
+        (15, 2, 130, False),
+        *(pytest.param(*row, True, marks=pytest.mark.thorough) for row in ((2, 2, 130), (15, 15, 143), (15, 2, 130))),
+    ],
+)
+def test_a_second_signal_ends_at_once(first: int, second: int, code: int, in_time: bool) -> None:
     process = stubborn()
     assert process.stdout is not None
     process.send_signal(first)
     assert process.stdout.readline() == "interrupted\n"
     begun = time.monotonic()
     process.send_signal(second)
-    process.communicate(timeout=10)
-    assert time.monotonic() - begun < 1.0
+    process.communicate()
+    # Without the second signal, another second passes, and the first one tells the code.
+    assert not in_time or time.monotonic() - begun < 1.0
     assert process.returncode == code
 
 

@@ -356,6 +356,7 @@ def test_a_newer_format_is_refused(program: Program, archive: Path) -> None:
     assert "newer" in refused.err
 
 
+@pytest.mark.thorough
 def test_the_module_runs_as_a_program() -> None:
     done = subprocess.run([sys.executable, "-m", "exporter", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith(__version__)
@@ -395,6 +396,7 @@ def test_other_endings(
     assert program("log", made).code == code
 
 
+@pytest.mark.thorough
 def test_a_terminal_without_japanese_does_not_end_the_program(made: Path) -> None:
     state = Archive.open(made).state()
     entry_id = state.ids(Kind.ENTRIES)[0]

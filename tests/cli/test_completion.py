@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Program
+from tests.support.runs import Runs
 
 ASK = """
 compopt() {{ echo "$@"; }}  # which the real one does only while somebody types
@@ -19,6 +20,24 @@ COMP_WORDS=({words} '{last}'); COMP_CWORD={at}
 _blog_exporter_completion blog-exporter
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
+
+
+CASES: dict[tuple[str, ...], list[str]] = {
+    ("ver",): ["verify"],
+    ("backup", "--refr"): ["--refresh"],
+    ("backup", "--refresh", "a"): ["all", "auto"],
+    ("backup", "--profile", "n"): ["ninja"],
+    ("show", "archive", "com"): ["comment", "comments"],
+}
+"""What completes the last of these words."""
+
+
+def test_words_are_completed(runs: Runs, tmp_path: Path) -> None:
+    """As the script asks for them."""
+    for words, expected in CASES.items():
+        asked = {"_BLOG_EXPORTER_COMPLETE": "bash_complete", "COMP_CWORD": str(len(words))}
+        done = runs.run(folder=tmp_path, environ={**asked, "COMP_WORDS": " ".join(["blog-exporter", *words])})
+        assert [line.removeprefix("plain,") for line in done.out.splitlines()] == expected, words
 
 
 def completed(folder: Path, *words: str) -> list[str]:
@@ -35,13 +54,10 @@ def completed(folder: Path, *words: str) -> list[str]:
 
 
 @pytest.mark.no_cover
+@pytest.mark.thorough
 def test_a_real_bash_completes(tmp_path: Path) -> None:
-    assert completed(tmp_path, "ver") == ["verify"]
-    assert completed(tmp_path, "backup", "--refr") == ["--refresh"]
-    assert completed(tmp_path, "backup", "--refresh", "a") == ["all", "auto"]
-    assert completed(tmp_path, "backup", "--profile", "n") == ["ninja"]
-    assert completed(tmp_path, "show", "archive", "com") == ["comment", "comments"]
-    assert completed(tmp_path, "status", "a") == ["-o", "dirnames"]
+    for words, expected in {**CASES, ("status", "a"): ["-o", "dirnames"]}.items():
+        assert completed(tmp_path, *words) == expected
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,7 @@ def test_a_folder_without_archives_is_left_as_it_is(program: Program, address: s
     assert list((tmp_path / "empty").iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_sites_are_made_by_processes_that_end_with_the_command(runs: Runs, tmp_path: Path) -> None:
     names = [blog_name(number) for number in range(4)]
     for name in names:

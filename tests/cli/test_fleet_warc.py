@@ -90,6 +90,7 @@ def test_all_captures_in_one_folder(
     check(out, 3, 5)
 
 
+@pytest.mark.importers
 def test_sha256sum_checks_the_folder(program: Program, fleet: Path, tmp_path: Path) -> None:
     assert program("fleet", "export", "warc", fleet, tmp_path / "out", "--workers", "1").code == 0
     subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=tmp_path / "out", check=True)

@@ -156,6 +156,7 @@ def test_a_backup_finishes_what_a_kill_left(runs: Runs, tmp_path: Path) -> None:
         assert "finished" not in forget(runs, root, "--comment", 3, "--yes").out
 
 
+@pytest.mark.importers
 def test_a_signed_note_is_checked_by_ssh_keygen_alone(runs: Runs, archive: Path, tmp_path: Path) -> None:
     key = tmp_path / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)

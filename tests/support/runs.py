@@ -119,6 +119,7 @@ class Runs:
         self,
         *arguments: object,
         kill_at: int | None = None,
+        kill_with: signal.Signals = signal.SIGKILL,
         file_size: int | None = None,
         environ: dict[str, str] | None = None,
         without: Sequence[str] = (),
@@ -139,6 +140,7 @@ class Runs:
         Args:
             arguments: arguments of the command line.
             kill_at: the number of the call before which the run kills itself.
+            kill_with: the signal that it then sends itself.
             file_size: a limit, in bytes.
             environ: variables in addition to those of this process.
             without: names of variables that the run does not get.
@@ -160,6 +162,7 @@ class Runs:
         order = {
             "arguments": words,
             "kill_at": kill_at,
+            "kill_with": int(kill_with),
             "file_size": file_size,
             "environ": {
                 "XDG_CONFIG_HOME": str(self._folder / "no-config"),

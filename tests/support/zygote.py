@@ -3,8 +3,8 @@
 Run as ``python -m tests.support.zygote SOCKET``, with the descriptor of a Unix socket. Each message on it asks for one
 run, and brings the run's standard input, output and error, and a pipe for the process id and the result; see
 :class:`tests.support.runs.Runs`. Runs may overlap.
-On request the forked process kills itself with SIGKILL right before its n-th call that changes the file system. So
-tests reach every instant of a commit without a hook in the program.
+On request the forked process sends itself SIGKILL, or another signal, right before its n-th call that changes the file
+system. So tests reach every instant of a commit without a hook in the program.
 """
 
 from __future__ import annotations
@@ -46,11 +46,12 @@ MOST_BYTES = 1 << 20
 
 
 class Countdown:
-    """Counts calls, and kills the process before the chosen one."""
+    """Counts calls, and sends the process a signal before the chosen one."""
 
-    def __init__(self, kill_at: int | None) -> None:
+    def __init__(self, kill_at: int | None, number: int) -> None:
         self.calls = 0
         self._kill_at = kill_at
+        self._number = number
         for name in CALLS:
             setattr(os, name, self._counted(getattr(os, name)))
         os.open = self._counted_open(os.open)
@@ -58,7 +59,7 @@ class Countdown:
     def step(self) -> None:
         self.calls += 1
         if self.calls == self._kill_at:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), self._number)
 
     def _counted(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*args: Any, **options: Any) -> Any:
@@ -109,7 +110,7 @@ def child(order: dict[str, Any], streams: Sequence[int]) -> None:
     if not order["durable"]:
         os.fsync = without_waiting  # type: ignore[assignment]  # only descriptors are given
     trace = Trace() if order["trace"] is not None else None
-    countdown = Countdown(order["kill_at"])
+    countdown = Countdown(order["kill_at"], order["kill_with"])
     code = 70
     try:
         code = _result(order)
