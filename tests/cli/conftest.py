@@ -14,10 +14,11 @@ import pytest
 
 from exporter import lossless_json
 from exporter.cli.main import main
+from exporter.fleet import local_pool
 from exporter.worker import Worker
 from tests.support.runs import Runs, Zygote
 from tests.support.schemas import check_json
-from tests.support.workers import call_here
+from tests.support.workers import ForkedProcesses, call_here
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,16 @@ class Result:
 Program = Callable[..., Result]
 
 
+@pytest.fixture(scope="session")
+def _forked_processes() -> Iterator[ForkedProcesses]:
+    with ForkedProcesses() as context:
+        yield context
+
+
 @pytest.fixture(autouse=True)
-def _no_processes_for_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+def _cheap_workers(_forked_processes: ForkedProcesses, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Worker, "submit", call_here)
+    monkeypatch.setattr(local_pool, "_CONTEXT", _forked_processes)
 
 
 @pytest.fixture
