@@ -26,7 +26,7 @@ from tests.export.memory import Memory, export
 from tests.html import records
 
 # Other tests run the same lines; measuring them here would more than double the time.
-pytestmark = [pytest.mark.thorough, pytest.mark.no_cover]
+pytestmark = pytest.mark.no_cover
 
 LARGE = "<p>x</p>" * (BODY_MARKS // 2 + 1)
 SIZE = 1_000_000
@@ -73,6 +73,7 @@ WAYS: dict[str, Callable[[str], object]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", BODIES)
 def test_no_body_takes_long(name: str, way: str) -> None:
@@ -81,6 +82,7 @@ def test_no_body_takes_long(name: str, way: str) -> None:
     assert time.monotonic() - begun < GENEROUS_SECONDS
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the peak of one program alone")
 @pytest.mark.parametrize("way", ["Markdown", "site", "search", "feed", "addresses", "pictures"])
 def test_a_body_of_megabytes_of_tags_takes_little_memory(way: str) -> None:
@@ -104,6 +106,7 @@ def test_the_budget_counts_characters_and_pieces_of_a_page() -> None:
         parse(LARGE)
 
 
+@pytest.mark.thorough
 def test_a_body_within_the_budget_keeps_its_markup() -> None:
     body = "<p><b>太字</b></p>" * (BODY_MARKS // 4)
     assert to_markdown(body).text.count("**太字**") == BODY_MARKS // 4
@@ -159,7 +162,9 @@ def test_nothing_of_a_large_body_runs() -> None:
         assert escape("<script>pwned=1</script>") in made
 
 
-@pytest.mark.parametrize("form", ["html", "epub", "hugo", "atom", "jsonfeed"])
+@pytest.mark.parametrize(
+    "form", ["hugo", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("html", "epub", "atom", "jsonfeed"))]
+)
 def test_an_export_with_the_text_only_names_the_entry(form: str) -> None:
     blog = Memory()
     blog.entry("1", entry_text=LARGE)
@@ -174,7 +179,9 @@ def test_an_export_with_the_text_only_names_the_entry(form: str) -> None:
     } in export(form, blog).document["changed"]
 
 
-@pytest.mark.parametrize("form", ["wxr", "movabletype", "ghost", "jsonl"])
+@pytest.mark.parametrize(
+    "form", ["wxr", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("movabletype", "ghost", "jsonl"))]
+)
 def test_an_export_for_importers_holds_all_of_it(form: str) -> None:
     blog = Memory()
     blog.entry("1", entry_text=LARGE)
@@ -206,6 +213,7 @@ def test_every_picture_of_a_large_body_is_found() -> None:
     assert found == [text for number in range(3_000) for text in (f"{number}.jpg", f"x{number}")]
 
 
+@pytest.mark.thorough
 def test_a_hit_deep_in_a_large_text_is_shown() -> None:
     text = "波" * 250_000 + "海の日" + "砂" * 250_000
     assert spans_of(text, ["海の日"]) == [(250_000, 250_003)]

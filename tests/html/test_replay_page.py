@@ -91,10 +91,11 @@ def test_no_address_leads_outside(html: str) -> None:
         assert re.match(r"http://replay\.example/T/20260101000000/", found), found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "piece",
-    ["<a ", "<!--", *(pytest.param(each, marks=pytest.mark.thorough) for each in ["<a href=", "<noscript>", '<a b="', "<script>", "<script><!--", "<style>@import url(", "<base ", "<svg>",
-     "<img srcset='a,", "<a/", "&", "<a b='&amp;", "<p style='url("])],
+    ["<a ", "<!--", "<a href=", "<noscript>", '<a b="', "<script>", "<script><!--", "<style>@import url(", "<base ", "<svg>",
+     "<img srcset='a,", "<a/", "&", "<a b='&amp;", "<p style='url("],
 )  # fmt: skip
 def test_hostile_pages_take_linear_time(piece: str) -> None:
     def seconds(count: int) -> float:

@@ -74,14 +74,8 @@ def test_the_attributes_of_a_block_cannot_end_its_comment() -> None:
     assert more_block("続き").splitlines()[1] == "<!--more 続き-->"
 
 
-@pytest.mark.parametrize(
-    "hostile",
-    [
-        '<a "', "[",
-        *(pytest.param(each, marks=pytest.mark.thorough)
-          for each in ["<a b=", "<!--", "<script ", "<", "&", "-", "http://", "\n", "<a\n"]),
-    ],
-)  # fmt: skip
+@pytest.mark.thorough
+@pytest.mark.parametrize("hostile", ['<a "', "<a b=", "<!--", "<script ", "<", "[", "&", "-", "http://", "\n", "<a\n"])
 def test_a_hostile_body_takes_time_in_proportion(hostile: str) -> None:
     # With a search from every position, a body a hundred times as long would take ten thousand times as long.
     begun = time.process_time()
