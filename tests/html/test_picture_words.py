@@ -60,6 +60,7 @@ def test_a_long_text_is_a_description() -> None:
     assert picture_words("1" * 201) == "1" * 201
 
 
+@pytest.mark.thorough
 def test_time_is_linear() -> None:
     started = time.process_time()
     for text in ("img " * 50, "0_" * 100, "f:id:" + "a" * 195, "a1" * 100, "[f:" + "0" * 190):
