@@ -21,6 +21,8 @@ def checked_names(folder: Path) -> list[str]:
     names = []
     try:
         for row in (place / "SHA256SUMS").read_text("utf-8").splitlines():
+            if row.startswith("#"):
+                continue
             found = _ROW.fullmatch(row)
             if found is None or hashlib.sha256((place / found[2]).read_bytes()).hexdigest() != found[1]:
                 return []

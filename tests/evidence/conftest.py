@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +12,30 @@ import pytest
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built, entry, record
 from tests.support.authority import Authority, Served, make_authority, serving_authority
+from tests.support.local_authority import make_local_authority
+from tests.support.ssh_signing import make_local_key, signing_here
+
+
+@pytest.fixture(autouse=True)
+def _signing_starts_no_process(request: pytest.FixtureRequest) -> Iterator[None]:
+    with contextlib.nullcontext() if request.node.get_closest_marker("importers") else signing_here():
+        yield
 
 
 @pytest.fixture(scope="session")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return make_authority(tmp_path_factory.mktemp("authority"))
+    return make_local_authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="session")
+def openssl_authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return make_authority(tmp_path_factory.mktemp("openssl"))
+
+
+@pytest.fixture
+def openssl_tsa(openssl_authority: Authority) -> Iterator[Served]:
+    with serving_authority(openssl_authority) as served:
+        yield served
 
 
 @pytest.fixture
@@ -33,12 +53,12 @@ def make_key(path: Path, kind: str = "ed25519", passphrase: str = "") -> Path:
 
 @pytest.fixture(scope="session")
 def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_key(tmp_path_factory.mktemp("keys") / "key")
+    return make_local_key(tmp_path_factory.mktemp("keys") / "key")
 
 
 @pytest.fixture(scope="session")
 def other_key(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_key(tmp_path_factory.mktemp("keys") / "other")
+    return make_local_key(tmp_path_factory.mktemp("keys") / "other")
 
 
 def commit(built: Built, number: int) -> None:

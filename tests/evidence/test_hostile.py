@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from exporter.evidence.timestamps import check_token
 from tests.archive.builder import Built
 from tests.cli.conftest import Program
 from tests.support.authority import Authority
+from tests.support.ssh_signing import signed
 
 SEAL = "evidence/000001"
 
@@ -123,13 +123,14 @@ def test_random_bytes_in_every_file_never_crash_a_check(sealed: Path) -> None:
             (sealed / SEAL / part).write_bytes(original[part])
 
 
-def test_random_changes_of_a_token_state_the_same_or_are_refused(authority: Authority) -> None:
+@pytest.mark.parametrize("changes", [100, pytest.param(2000, marks=pytest.mark.thorough)])
+def test_random_changes_of_a_token_state_the_same_or_are_refused(authority: Authority, changes: int) -> None:
     roots = x509.load_pem_x509_certificates(authority.root.read_bytes())
     data, rng = b"statement", random.Random(2)
     token = authority.reply(authority.query(data))
     right = check_token(data, token, roots)
     same = 0
-    for _ in range(2000):
+    for _ in range(changes):
         changed = bytearray(token)
         for _ in range(rng.randrange(1, 4)):
             changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
@@ -140,7 +141,7 @@ def test_random_changes_of_a_token_state_the_same_or_are_refused(authority: Auth
                 continue
             assert (found.time, found.root) == (right.time, right.root)
             same += 1
-    assert same < 40  # bytes that the signature does not cover, such as a version number
+    assert same <= changes // 50  # bytes that the signature does not cover, such as a version number
 
 
 CHECKS: dict[str, Callable[[bytes], object]] = {
@@ -163,9 +164,8 @@ def test_random_signatures_raise_only_value_errors(check: str, sealed: Path) -> 
 
 
 def test_a_signature_for_another_purpose_is_no_seal(sealed: Path, key: Path, program: Program) -> None:
-    statement = sealed / SEAL / "SHA256SUMS"
-    (sealed / SEAL / "SHA256SUMS.sig").unlink()
-    subprocess.run(["ssh-keygen", "-q", "-Y", "sign", "-n", "git", "-f", key, statement], check=True)
+    statement = (sealed / SEAL / "SHA256SUMS").read_bytes()
+    (sealed / SEAL / "SHA256SUMS.sig").write_bytes(signed(statement, key, "git"))
     assert "it was made for another purpose than a seal" in program("verify", sealed, "--evidence").out
 
 

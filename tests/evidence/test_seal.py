@@ -10,6 +10,7 @@ import pytest
 from minisign import KeyPair
 
 from tests.archive.builder import Built
+from tests.archive.sums import sums_agree
 from tests.cli.conftest import Program
 from tests.evidence.conftest import commit, make_key
 from tests.support.authority import Authority, Served
@@ -21,16 +22,34 @@ def folder_of(built: Built, number: int) -> Path:
     return built.root / "evidence" / f"{number:06d}"
 
 
-def test_a_signed_and_timestamped_seal_is_checked_by_the_programs_of_others(
-    program: Program, built: Built, key: Path, tsa: Served, authority: Authority, tmp_path: Path
-) -> None:
-    made = program("seal", built.root, "--seal-key", key, "--tsa", tsa.url, "--tsa-root", authority.root)
+def seal_and_check(program: Program, built: Built, key: Path, tsa: Served, root: Path) -> None:
+    made = program("seal", built.root, "--seal-key", key, "--tsa", tsa.url, "--tsa-root", root)
     assert made.code == 0, made.err
     assert "version 3 and everything before it" in made.out
-    folder = folder_of(built, 1)
-    assert {each.name for each in folder.iterdir()} == {
+    assert {each.name for each in folder_of(built, 1).iterdir()} == {
         "SHA256SUMS", "SHA256SUMS.sig", "SHA256SUMS.tsr", "tsa-chain.pem",
     }  # fmt: skip
+    checked = program("verify", built.root, "--evidence", "--tsa-root", root, "--signers", key.with_suffix(".pub"))
+    assert checked.code == 0, checked.err + checked.out
+    assert "Seal 1: version 3 and everything before it existed by 20" in checked.out
+    assert "UTC, unaltered since. Confirmed by Test authority; signed by SHA256:" in checked.out
+
+
+def test_a_signed_and_timestamped_seal_is_checked(
+    program: Program, built: Built, key: Path, tsa: Served, authority: Authority
+) -> None:
+    seal_and_check(program, built, key, tsa, authority.root)
+    assert sums_agree(folder_of(built, 1))
+
+
+@pytest.mark.importers
+def test_a_signed_and_timestamped_seal_is_checked_by_the_programs_of_others(
+    program: Program, built: Built, openssl_tsa: Served, openssl_authority: Authority, tmp_path: Path
+) -> None:
+    key = make_key(tmp_path / "key")
+    authority = openssl_authority
+    seal_and_check(program, built, key, openssl_tsa, authority.root)
+    folder = folder_of(built, 1)
     subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=folder, check=True, capture_output=True)
     verify = [
         "openssl",
@@ -51,8 +70,6 @@ def test_a_signed_and_timestamped_seal_is_checked_by_the_programs_of_others(
         subprocess.run(check, cwd=folder, stdin=statement, check=True, capture_output=True)
     checked = program("verify", built.root, "--evidence", "--tsa-root", authority.root, "--signers", signers)
     assert checked.code == 0, checked.err + checked.out
-    assert "Seal 1: version 3 and everything before it existed by 20" in checked.out
-    assert "UTC, unaltered since. Confirmed by Test authority; signed by SHA256:" in checked.out
 
 
 def test_only_a_hash_leaves_the_machine(
@@ -61,13 +78,13 @@ def test_only_a_hash_leaves_the_machine(
     assert program("seal", built.root, "--seal-key", key, "--tsa", tsa.url, "--tsa-root", authority.root).code == 0
     (query,) = tsa.queries
     assert len(query) < 100
-    said = authority.openssl("ts", "-query", "-in", "/dev/stdin", "-text", input=query).decode()
     again = program("seal", built.root, "--tsa", tsa.url, "--tsa-root", authority.root, "--json")
     digest = again.json["sha256"]
-    assert digest[:16] in said.replace(" ", "").replace("-", "").replace("\n", "").lower()
+    assert bytes.fromhex(digest) in query
     assert len(tsa.queries) == 1  # the second call found the seal
 
 
+@pytest.mark.importers
 @pytest.mark.parametrize("kind", ["ecdsa", "rsa"])
 def test_keys_of_other_kinds_sign(program: Program, built: Built, tmp_path: Path, kind: str) -> None:
     key = make_key(tmp_path / "key", kind)
@@ -78,14 +95,21 @@ def test_keys_of_other_kinds_sign(program: Program, built: Built, tmp_path: Path
     assert "No timestamp proves when." in checked.out
 
 
-def test_minisign_signs_and_its_own_program_verifies(program: Program, built: Built, tmp_path: Path) -> None:
+@pytest.mark.importers
+@pytest.mark.skipif(shutil.which("minisign") is None, reason="minisign is not installed")
+def test_the_program_of_minisign_verifies_its_signature(program: Program, built: Built, tmp_path: Path) -> None:
+    secret = tmp_path / "minisign.key"
+    secret.write_bytes(bytes(KeyPair.generate().secret_key) + b"\n")
+    assert program("seal", built.root, "--seal-key", secret).code == 0
+    command = ["minisign", "-Vm", "SHA256SUMS", "-p", "minisign.pub"]
+    subprocess.run(command, cwd=folder_of(built, 1), check=True)
+
+
+def test_minisign_signs(program: Program, built: Built, tmp_path: Path) -> None:
     pair = KeyPair.generate()
     secret = tmp_path / "minisign.key"
     secret.write_bytes(bytes(pair.secret_key) + b"\n")
     assert program("seal", built.root, "--seal-key", secret).code == 0
-    folder = folder_of(built, 1)
-    if shutil.which("minisign") is not None:
-        subprocess.run(["minisign", "-Vm", "SHA256SUMS", "-p", "minisign.pub"], cwd=folder, check=True)
     signers = tmp_path / "signers"
     signers.write_bytes(bytes(pair.public_key) + b"\n")
     assert program("verify", built.root, "--evidence", "--signers", signers).code == 0
@@ -97,6 +121,7 @@ def test_minisign_signs_and_its_own_program_verifies(program: Program, built: Bu
     assert "has a password, and nobody is asked for it" in refused.err
 
 
+@pytest.mark.importers
 def test_a_key_with_a_passphrase_is_used_through_the_agent_and_never_asked_for(
     program: Program, built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,7 +21,9 @@ from tests.archive.builder import Built, record
 from tests.cli.conftest import Program
 from tests.evidence.conftest import commit
 from tests.evidence.forging import ALL, FAST, UNSEEN_BY_VERIFY, Forger
-from tests.support.authority import Authority, make_authority, serving_authority
+from tests.support.authority import Authority, serving_authority
+from tests.support.local_authority import make_local_authority
+from tests.support.ssh_signing import signing_here
 
 EACH = -(-10_000 // len(FAST))
 PICTURE = b"GIF89a" + bytes(range(200))
@@ -39,7 +41,7 @@ def sealed(tmp_path_factory: pytest.TempPathFactory, key: Path, authority: Autho
     data = record(url=url, status=200, content_type="image/gif", bytes=len(PICTURE), sha256=digest, error=None, refs=[])
     built.commit({Kind.ASSETS: {url: data}, Kind.COMMENTS: {"7": record(cm_id="7", entry_id="1")}})
     commit(built, 2)
-    with serving_authority(authority) as tsa:
+    with serving_authority(authority) as tsa, signing_here():
         words = ["seal", str(built.root), "--seal-key", str(key), "--tsa", tsa.url, "--tsa-root", str(authority.root)]
         assert main([*words, "-q"]) == 0
         commit(built, 3)
@@ -51,7 +53,7 @@ def sealed(tmp_path_factory: pytest.TempPathFactory, key: Path, authority: Autho
 
 @pytest.fixture(scope="module")
 def forged_token(tmp_path_factory: pytest.TempPathFactory) -> Callable[[bytes], bytes]:
-    stranger = make_authority(tmp_path_factory.mktemp("stranger"))
+    stranger = make_local_authority(tmp_path_factory.mktemp("stranger"))
     return lambda data: stranger.reply(stranger.query(data))
 
 
