@@ -9,8 +9,6 @@ import io
 import json
 import re
 import sqlite3
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -32,6 +30,7 @@ from exporter.demo.content import Blog
 from exporter.errors import BlogExporterError, Interrupted
 from exporter.settings import Settings, resolve
 from exporter.warc.cdxj import CaptureIndex
+from tests.archive.sums import sums_agree
 from tests.library.test_two_ways import exported, finished, from_file
 from tests.service.wordpress_server import PASSWORD, sample
 from tests.service.wordpress_server import USER as OWNER
@@ -52,8 +51,8 @@ from tests.support.demo_service import DemoService, ServiceOptions
 from tests.support.generated import generated_blog
 from tests.support.public_blog import PublicBlog, posts
 from tests.support.public_blog import serving as serve_public
+from tests.warc.checking import warcio_check
 from tests.warc.tap import Tap
-from tests.warc.test_exchanges import CHECK
 
 BEARER = "s3cret-t0ken/9f8e+7d6c5b4a"
 COOKIE = "sid0123456789abcdef"
@@ -150,15 +149,12 @@ def check_captures(root: Path) -> None:
     """The captures are sealed and sound, for this program and for warcio."""
     for capture in captures(Layout(root)):
         folder = Path(capture.folder)
-        done = subprocess.run(
-            ["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=folder, capture_output=True, check=False
-        )
-        assert done.returncode == 0, done
+        assert sums_agree(folder)
         lines = list(CaptureIndex(capture.index))
         assert lines == sorted(lines, key=lambda line: line.encode())
         for path in folder.glob("*.warc.gz"):
-            done = subprocess.run([sys.executable, "-c", CHECK, path], capture_output=True, check=False)
-            assert (done.returncode, b"failed" in done.stdout) == (0, False), done
+            code, said = warcio_check(path)
+            assert (code, "failed" in said) == (0, False), said
 
 
 @dataclass

@@ -17,11 +17,18 @@ from exporter.library import views
 from exporter.library.views import with_help
 from tests.export.test_markdown_view import Records
 from tests.html.records import comment, entry, item
+from tests.support.local_worker import LocalWorker
 
 
 @pytest.fixture(autouse=True)
 def _two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "processors", lambda: 2)
+
+
+@pytest.fixture
+def helper_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the second process be this one."""
+    monkeypatch.setattr(views, "Worker", LocalWorker)
 
 
 def _records() -> Records:
@@ -51,6 +58,7 @@ def test_its_pages_equal_those_made_here() -> None:
     assert helped.replaced == alone.replaced > 0
 
 
+@pytest.mark.usefixtures("helper_here")
 def test_it_renders_some_of_many_pages() -> None:
     made = {file.path: file.render() for file in with_help(_pages(60), lambda _: False, alone=10)}
     assert list(made) == [f"{number}.md" for number in range(60)]
@@ -59,6 +67,7 @@ def test_it_renders_some_of_many_pages() -> None:
     assert all(path == f"{content.decode()}.md" for path, content in elsewhere.items())
 
 
+@pytest.mark.usefixtures("helper_here")
 def test_a_file_waits_for_the_pages_before_it() -> None:
     seen: list[str] = []
 
@@ -110,6 +119,7 @@ def test_one_processor_makes_all_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {file.render() for file in with_help(_pages(9), lambda _: False, alone=0)} == {b"here"}
 
 
+@pytest.mark.usefixtures("helper_here")
 def test_a_failure_is_named() -> None:
     with pytest.raises(BlogExporterError, match=r"failed: ValueError: .*'x'\. Run again"):
         list(with_help(_pages(9, call=int, around="x"), lambda _: False, alone=0))
@@ -124,6 +134,7 @@ def _crash(*_: object) -> None:
     os._exit(7)
 
 
+@pytest.mark.usefixtures("helper_here")
 def test_it_ends_when_no_more_pages_are_wanted() -> None:
     files = with_help(_pages(9), lambda _: False, alone=0)
     assert next(files).path == "0.md"

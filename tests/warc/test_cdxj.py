@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -84,7 +83,7 @@ def written(folder: Path, urls: list[str]) -> tuple[CaptureIndex, list[IndexLine
     return CaptureIndex(InnerPath.rooted(folder) / "index.cdxj"), lines
 
 
-@settings(max_examples=200)
+@settings(max_examples=50)
 @given(st.lists(ADDRESSES, max_size=60), ADDRESSES)
 def test_the_search_finds_what_a_scan_finds(urls: list[str], other: str) -> None:
     with TemporaryDirectory() as folder:
@@ -99,7 +98,8 @@ def test_the_search_finds_what_a_scan_finds(urls: list[str], other: str) -> None
 def test_an_index_is_sorted_as_sort_does(tmp_path: Path) -> None:
     urls = [f"http://{host}.example/{path}" for host in ("b", "a", "a-b", "ab") for path in ("", "b", "A", "é", "?x=1")]
     written(tmp_path, urls)
-    subprocess.run(["sort", "-c", tmp_path / "index.cdxj"], env={"LC_ALL": "C"}, check=True)
+    lines = (tmp_path / "index.cdxj").read_bytes().splitlines()
+    assert lines == sorted(lines)
 
 
 def test_a_large_index_is_searched_without_reading_it(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from exporter.warc.reading import WarcRecord, all_records
 from tests.capture.running import Site, captured
 from tests.copies.support import pulled, pushed
 from tests.library.test_forget import NAME, TEXT, made, places_with
+from tests.support.instants import copy_with_links
 from tests.support.wire_server import Reply
 
 
@@ -53,8 +54,23 @@ PAGES = {
 }
 
 
-def root_with_captures(tmp_path: Path) -> Path:
-    root = made(tmp_path).root
+PLAIN = resolve({"site": "no", "markdown": "no"})
+"""Pages of captures are kept whatever views the archive has."""
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(made(tmp_path_factory.mktemp("omission"), {"site": "no", "markdown": "no"}).root)
+
+
+@pytest.fixture
+def root(template: Path, tmp_path: Path) -> Path:
+    copy_with_links(template, tmp_path / "archive")
+    return tmp_path / "archive"
+
+
+@pytest.fixture
+def root_with_captures(root: Path) -> Path:
     site = Site(dict(PAGES))
     captured(site, root)
     site.pages["/6"] = page("かわったページ")
@@ -85,14 +101,14 @@ def damages(root: Path) -> list[str]:
     ]
 
 
-def test_what_showed_a_comment_is_gone_and_the_rest_keeps_its_bytes(tmp_path: Path) -> None:
-    root = root_with_captures(tmp_path)
+def test_what_showed_a_comment_is_gone_and_the_rest_keeps_its_bytes(root_with_captures: Path) -> None:
+    root = root_with_captures
     assert damages(root) == []
     before = members(root)
     assert places_with([root / "captures"], NAME)
-    found = find(Archive.open(root), resolve({}), ForgettingRequest(authors=(NAME,)))
+    found = find(Archive.open(root), PLAIN, ForgettingRequest(authors=(NAME,)))
     assert found.exchanges
-    forget(Archive.open(root), resolve({}), ForgettingRequest(authors=(NAME,)), found)
+    forget(Archive.open(root), PLAIN, ForgettingRequest(authors=(NAME,)), found)
     assert places_with([root / "captures"], NAME, TEXT) == []
     assert damages(root) == []
     after = members(root)
@@ -121,7 +137,7 @@ def packed(data: bytes, encoding: str) -> Reply:
     [("cut short", True), ("another encoding", True), ("no such encoding", True), ("nothing of it", False)],
 )
 def test_an_answer_that_is_not_wholly_readable_is_searched_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, goes: bool
+    root: Path, monkeypatch: pytest.MonkeyPatch, kind: str, goes: bool
 ) -> None:
     shown, other = PAGES["/1"].body, PAGES["/2"].body
     reply = {
@@ -130,19 +146,17 @@ def test_an_answer_that_is_not_wholly_readable_is_searched_too(
         "no such encoding": packed(shown, "utf-8"),
         "nothing of it": packed(gzip.compress(other)[:-8], "gzip"),
     }[kind]
-    root = made(tmp_path).root
     captured(Site({"/": page(links("/1")), "/1": reply}), root)
     assert {record.url.rpartition("/")[2] for record in records_of(root) if record.kind == "response"} >= {"", "1"}
     monkeypatch.setattr("exporter.warc.http_message.find_spec", lambda _: None)  # as without the extra "capture"
-    forget(Archive.open(root), resolve({}), ForgettingRequest(authors=(NAME,)))
+    forget(Archive.open(root), PLAIN, ForgettingRequest(authors=(NAME,)))
     left = {record.url.rpartition("/")[2] for record in records_of(root) if record.kind == "response"}
     assert ("1" not in left) is goes
     assert "" in left
     assert damages(root) == []
 
 
-def test_what_captures_say_about_an_address_with_the_title_goes_too(tmp_path: Path) -> None:
-    root = made(tmp_path).root
+def test_what_captures_say_about_an_address_with_the_title_goes_too(root: Path, tmp_path: Path) -> None:
     title = quote("秘密の題名")
     site = Site({"/": page(links("/1")), "/1": page("x")})
     captured(site, root)
@@ -156,9 +170,9 @@ def test_what_captures_say_about_an_address_with_the_title_goes_too(tmp_path: Pa
     pulled(FolderStore(root), copy)
     pushed(root, FolderStore(store))
     request = ForgettingRequest(entries=("2",))
-    found = find(Archive.open(root), resolve({}), request)
+    found = find(Archive.open(root), PLAIN, request)
     assert {each.partition(title)[2] for each in found.addresses} == {"", "/2"}
-    forget(Archive.open(root), resolve({}), request, found)
+    forget(Archive.open(root), PLAIN, request, found)
     assert places_with([root], "秘密の題名") == []
     assert damages(root) == []
     for name in ("captures/runs.jsonl", "captures/000002/capture.json"):
@@ -172,8 +186,9 @@ def test_what_captures_say_about_an_address_with_the_title_goes_too(tmp_path: Pa
         assert (other / "captures/runs.jsonl").read_bytes() == (root / "captures/runs.jsonl").read_bytes()
 
 
-def test_a_removal_that_ends_before_the_seal_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = made(tmp_path).root
+def test_a_removal_that_ends_before_the_seal_is_no_damage(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     title = quote("秘密の題名")
     captured(Site({"/": page(links("/1", f"/{title}")), "/1": PAGES["/1"]}), root)
 
@@ -183,7 +198,7 @@ def test_a_removal_that_ends_before_the_seal_is_no_damage(tmp_path: Path, monkey
     with monkeypatch.context() as patch:
         patch.setattr(forgetting, "seal", full)
         with pytest.raises(NoSpace):
-            forget(Archive.open(root), resolve({}), ForgettingRequest(authors=(NAME,), entries=("2",)))
+            forget(Archive.open(root), PLAIN, ForgettingRequest(authors=(NAME,), entries=("2",)))
     assert title not in (root / "captures/runs.jsonl").read_text()
     assert damages(root) == []
     for name, code in {"captures/000001/capture.json": "capture-damaged", "runs.jsonl": "runs-rewritten"}.items():
@@ -194,7 +209,7 @@ def test_a_removal_that_ends_before_the_seal_is_no_damage(tmp_path: Path, monkey
         assert [each for each in damages(root) if each.startswith(f"{code} {name}:")]
         path.write_bytes(sound)
     assert damages(root) == []
-    forget(Archive.open(root), resolve({}), ForgettingRequest())
+    forget(Archive.open(root), PLAIN, ForgettingRequest())
     assert damages(root) == []
     assert forgetting.pending(Layout(root)) is None
 
@@ -208,12 +223,12 @@ def records_of(root: Path) -> list[WarcRecord]:
     return [record for capture in captures(Layout(root)) for path in capture.segments() for record in all_records(path)]
 
 
-def test_a_damaged_capture_is_refused_and_nothing_changes(tmp_path: Path) -> None:
-    root = root_with_captures(tmp_path)
+def test_a_damaged_capture_is_refused_and_nothing_changes(root_with_captures: Path) -> None:
+    root = root_with_captures
     path = captures(Layout(root))[0].segments()[0]
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(ArchiveDamaged, match="Nothing was forgotten"):
-        forget(Archive.open(root), resolve({}), ForgettingRequest(authors=(NAME,)))
+        forget(Archive.open(root), PLAIN, ForgettingRequest(authors=(NAME,)))
     assert not Layout(root).forgotten.exists()
     assert forgetting.pending(Layout(root)) is None
 
