@@ -17,12 +17,32 @@ from exporter.archive.archive import Archive
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
 from exporter.copies.sync import SyncOptions, sync
+from exporter.demo.content import fields
 from exporter.errors import ArchiveLocked
 from tests.cli.conftest import Program
 from tests.copies.s3_servers import Service, moto
 from tests.copies.support import files_in
+from tests.support.generated import generated_blog
+from tests.support.runs import Runs, Zygote, command_for, serving
 
 pytestmark = pytest.mark.usefixtures("_own_cache")
+
+
+@pytest.fixture(scope="module")
+def little(zygote: Zygote, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two versions of a small blog, because every file is sent many times."""
+    folder = tmp_path_factory.mktemp("little")
+    blog = generated_blog(5, 3, 2)
+    with serving(blog) as service, Runs(folder / "process", zygote, workers=False) as runs:
+        assert runs.run(*command_for(service, folder / "archive")).code == 0
+        blog.entries[2] = {**fields(blog.entries[2]), "title": "改題"}
+        assert runs.run(*command_for(service, folder / "archive")).code == 0
+    return folder / "archive"
+
+
+@pytest.fixture
+def archive(little: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(little, tmp_path / "archive"))
 
 
 @pytest.fixture
@@ -282,7 +302,7 @@ def test_a_pruned_archive_asks_before_the_copy_is_pruned(
     for target in (bucket, str(tmp_path / "copy")):
         assert program("sync", archive, target).code == 0
     if len(Archive.open(archive).versions()) == 1:
-        pytest.fail("the demo's archive has but one version")
+        pytest.fail("the archive has but one version")
     assert program("prune", archive, "--keep-last", "1").code == 0
     for target in (bucket, str(tmp_path / "copy")):
         refused = program("sync", archive, target)
