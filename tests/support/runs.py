@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -226,6 +226,13 @@ class Run:
             os.kill(self.pid, number)
         except ProcessLookupError:
             return
+
+    def goes_on_until(self, happened: Callable[[], bool]) -> bool:
+        """Wait for an event that others notice; return false if the run ends before it."""
+        while not happened():
+            if select.select([self._results], [], [], 0.002)[0]:
+                return False
+        return True
 
     def stdout(self) -> str:
         """Return its output so far."""
