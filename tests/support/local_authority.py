@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     load_pem_private_key,
 )
+from cryptography.x509.oid import ExtendedKeyUsageOID
 from rfc3161_client import HashAlgorithm, TimestampRequestBuilder
 
 from tests.support.authority import FROM, UNTIL, Authority
@@ -102,7 +103,7 @@ class LocalAuthority(Authority):
         if signs:
             made = made.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         else:
-            names = x509.ExtendedKeyUsageOID
+            names = ExtendedKeyUsageOID
             purpose = names.TIME_STAMPING if kind == "authority" else names.SERVER_AUTH
             made = made.add_extension(x509.ExtendedKeyUsage([purpose]), critical=kind == "authority")
         certificate = made.sign(key if by == name else self._key(by), SHA256())

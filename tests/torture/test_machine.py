@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import signal
 import tempfile
-import time
 from collections import defaultdict
 from contextlib import ExitStack
 from datetime import datetime, timedelta
@@ -171,21 +170,22 @@ class Archive(RuleBasedStateMachine):
         done = self.run(*(["--accept-removals"] if accept else []), kill_at=at)
         self.check_after_kill(done)
 
-    @rule(after=st.floats(0.0, 0.3))
-    def back_up_killed_at_some_time(self, after: float) -> None:
+    def signalled(self, requests: int, number: signal.Signals) -> Done:
+        """Send a signal to a backup once the service has had some more requests."""
         self.service.before = self.refuse
+        before = len(self.service.requests)
         run = self.runs.start(*self.command())
-        time.sleep(after)
-        run.signal(signal.SIGKILL)
-        self.check_after_kill(run.wait())
-
-    @rule(after=st.floats(0.05, 0.3), number=st.sampled_from([signal.SIGINT, signal.SIGTERM]))
-    def back_up_interrupted(self, after: float, number: signal.Signals) -> None:
-        self.service.before = self.refuse
-        run = self.runs.start(*self.command())
-        time.sleep(after)
+        run.goes_on_until(lambda: len(self.service.requests) >= before + requests)
         run.signal(number)
-        done = run.wait()
+        return run.wait()
+
+    @rule(after=st.integers(1, 40))
+    def back_up_killed_after_a_request(self, after: int) -> None:
+        self.check_after_kill(self.signalled(after, signal.SIGKILL))
+
+    @rule(after=st.integers(1, 40), number=st.sampled_from([signal.SIGINT, signal.SIGTERM]))
+    def back_up_interrupted(self, after: int, number: signal.Signals) -> None:
+        done = self.signalled(after, number)
         assert done.code in {0, 3, 4, 130, 143, -signal.SIGTERM}, done
         self.check_plausible()
 

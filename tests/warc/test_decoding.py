@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import random
 import zlib
+from collections.abc import Callable
 from functools import cache
 
 import brotli
@@ -14,7 +15,12 @@ from backports import zstd
 from exporter.errors import BadBody, BodyTooLarge
 from exporter.warc.http_message import decoded
 
-PACK = {"gzip": gzip.compress, "deflate": zlib.compress, "br": brotli.compress, "zstd": zstd.compress}
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "br": brotli.compress,
+    "zstd": zstd.compress,
+}
 ZEROS = bytes(2_000_000)
 MIXED = random.Random(1).randbytes(300_000) + bytes(500_000) + b"end"
 LARGE_ZEROS = bytes(20_000_000)
