@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,6 +40,19 @@ def _children_are_measured_as_their_test_is(request: pytest.FixtureRequest, monk
 def pytest_configure() -> None:
     """Collect no garbage while tests are collected: all of these objects live until the end."""
     gc.disable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the first cases of a test with ``sample(cases)`` in its lane, and give the others to the lane thorough."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        sample = item.get_closest_marker("sample")
+        if sample is not None:
+            function = item.nodeid.partition("[")[0]
+            seen[function] += 1
+            if seen[function] > sample.args[0]:
+                item.add_marker("thorough")
 
 
 def pytest_collection_finish() -> None:

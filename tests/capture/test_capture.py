@@ -229,6 +229,7 @@ def test_gone_and_failing_pages_are_named(tmp_path: Path) -> None:
     assert not captures(Layout(tmp_path))[0].info().complete
 
 
+@pytest.mark.thorough
 def test_a_busy_server_is_obeyed(tmp_path: Path) -> None:
     blog = styled_blog(10)
     blog.server.refused_every, blog.server.retry_after = 9, "1"

@@ -90,6 +90,7 @@ def _ended(pid: int) -> bool:
     return state == "Z"
 
 
+@pytest.mark.thorough
 def test_a_kill_before_any_write_of_the_end_is_harmless(runs: Runs, tmp_path: Path) -> None:
     with served(3) as blog:
         blog.server.delay = 0

@@ -278,6 +278,7 @@ def test_signing_in_for_an_archive_on_a_new_machine(signs_in: Shell, guard: OAut
 
 
 @pytest.mark.parametrize("command", ["login", "whoami", "logout"])
+@pytest.mark.sample(1)
 def test_a_blog_of_an_unknown_service(signs_in: Shell, guard: OAuthServer, command: str) -> None:
     for words in ("", "me.blog.example.net", "me"):
         asked = signs_in.type(f"blog-exporter {command} {words}")
@@ -334,6 +335,7 @@ REFUSALS: dict[str, tuple[bool, Callable[[Shell, OAuthServer], None]]] = {
 
 @pytest.mark.parametrize("case", REFUSALS)
 @pytest.mark.parametrize("command", ["backup", "check"])
+@pytest.mark.sample(2)
 def test_a_refused_sign_in_says_how_to_sign_in_again(
     signs_in: Shell, guard: OAuthServer, case: str, command: str
 ) -> None:
@@ -402,6 +404,7 @@ def stripping_proxy(target: str, *, via: str = "", challenge: str = "") -> Itera
         ("1.1 squid", 'Bearer realm="blog", error="invalid_token"', ""),
     ],
 )
+@pytest.mark.sample(2)
 def test_a_token_removed_by_a_proxy_is_reported(
     shell: Shell, service: DemoService, via: str, challenge: str, said: str
 ) -> None:

@@ -48,6 +48,7 @@ async def gossip(request: web.Request) -> web.StreamResponse:
 
 
 @pytest.mark.parametrize("level", ["-q", "-v", "-vv", "--json"])
+@pytest.mark.sample(2)
 def test_a_token_is_nowhere(runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, level: str) -> None:
     root = tmp_path / "archive"
     service.before = faults.first_of(
@@ -129,6 +130,7 @@ def test_there_is_no_option_for_a_token(runs: Runs, blog: Blog) -> None:
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o600])
 @pytest.mark.parametrize("where", ["settings", "token file"])
+@pytest.mark.sample(2)
 def test_files_with_a_token_that_others_can_read_get_a_warning(
     runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, mode: int, where: str
 ) -> None:

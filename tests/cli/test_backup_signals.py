@@ -51,6 +51,7 @@ def wait_until(condition: object, seconds: float = 30.0) -> None:
 
 @IN_TIME
 @pytest.mark.parametrize(("number", "code"), CODES)
+@pytest.mark.sample(1)
 def test_a_signal_while_answers_hang(
     runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, number: signal.Signals, code: int, in_time: bool
 ) -> None:
@@ -82,6 +83,7 @@ def test_a_signal_while_answers_hang(
 
 
 @pytest.mark.parametrize(("number", "code"), CODES)
+@pytest.mark.sample(1)
 def test_a_signal_at_a_write_of_a_view(runs: Runs, tmp_path: Path, number: signal.Signals, code: int) -> None:
     """The version is already saved; the next run updates ``latest/``."""
     root = tmp_path / "archive"
@@ -128,6 +130,7 @@ def test_a_signal_while_views_are_made(
 
 @IN_TIME
 @pytest.mark.parametrize(("number", "code"), CODES)
+@pytest.mark.sample(1)
 def test_a_signal_while_waiting_for_the_lock(
     runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, number: signal.Signals, code: int, in_time: bool
 ) -> None:

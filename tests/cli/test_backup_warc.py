@@ -110,6 +110,7 @@ def test_an_export_file_has_no_exchanges(runs: Runs, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kills", [5, pytest.param(30, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
 def test_a_run_goes_on_after_any_kill(runs: Runs, service: DemoService, tmp_path: Path, kills: int) -> None:
     """Kills, spread over all calls that change the disk: each next run ends with whole captures, and all is there."""
     whole = tmp_path / "whole"

@@ -50,6 +50,7 @@ def named(archive: Path, blog_id: str, tmp_path: Path, program: Program, monkeyp
 
 @pytest.mark.parametrize("command", _WORDS)
 @pytest.mark.parametrize("kind", ["name", "address", "blog ID"])
+@pytest.mark.sample(6)
 def test_each_command_finds_the_archive(
     program: Program, named: Path, blog_id: str, tmp_path: Path, command: str, kind: str
 ) -> None:

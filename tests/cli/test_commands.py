@@ -61,6 +61,7 @@ def test_without_a_command_the_help_is_shown(program: Program) -> None:
         (["backup", "x.example", "--retries", "1", "--base-url", "http://127.0.0.1:1"], 20, "cannot connect"),
     ],
 )
+@pytest.mark.sample(6)
 def test_every_failure_is_one_line_and_its_code(
     program: Program, arguments: list[str], code: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

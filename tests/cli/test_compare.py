@@ -129,6 +129,7 @@ def test_nothing_changes_in_the_archive_or_the_new_home(program: Program, archiv
         (["{archive}", "https://x", *SAID, "--at", "99"], 5, "99"),
     ],
 )
+@pytest.mark.sample(4)
 def test_every_failure_is_one_line_and_its_code(
     program: Program, archive: Path, arguments: list[str], code: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

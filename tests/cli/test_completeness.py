@@ -233,6 +233,7 @@ OFTEN = {"all read", "picture pending", "picture lost", "entry unreadable", "com
 @pytest.mark.parametrize(
     "name", [name if name in OFTEN else pytest.param(name, marks=pytest.mark.thorough) for name in ROWS]
 )
+@pytest.mark.sample(2)
 def test_all_places_agree(name: str, served: Served, program: Program, tmp_path: Path) -> None:
     row, root = ROWS[name], tmp_path / "archive"
     row.change(served)
@@ -362,6 +363,7 @@ def test_a_wrong_rule_does_not_make_uploads_lost(served: Served, program: Progra
         *(pytest.param(fault, marks=pytest.mark.thorough) for fault in (faults.status(403), faults.html, faults.reset)),
     ],
 )
+@pytest.mark.thorough
 def test_pending_pictures_are_asked_for_at_every_run(
     fault: Callable[[web.Request], Awaitable[web.StreamResponse | None]],
     served: Served,

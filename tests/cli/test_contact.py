@@ -105,6 +105,7 @@ def test_the_first_capture_at_a_terminal_asks_once_and_keeps_the_answer(runs: Ru
 
 
 @pytest.mark.parametrize("option", ["--quiet", "--json", "--dry-run", "--user-agent=mine/1", "--operator="])
+@pytest.mark.sample(1)
 def test_other_captures_never_ask(runs: Runs, tmp_path: Path, option: str) -> None:
     environment = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "TERM": "dumb"}
     with PageServer({"/": "<p>home"}).running() as server:

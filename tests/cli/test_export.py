@@ -149,6 +149,7 @@ def test_the_known_limits_of_a_target_split_the_files(program: Program, made: Pa
 
 
 @pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.sample(3)
 def test_a_target_is_its_format_and_named_in_the_report(
     program: Program, made: Path, tmp_path: Path, name: str
 ) -> None:

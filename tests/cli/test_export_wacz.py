@@ -64,6 +64,7 @@ def test_an_archive_without_captures(program: Program, made: Path, tmp_path: Pat
     [("--since", "2016-01-01"), ("--only", "all"), ("--all-as-draft",), ("--body", "html"), ("--by-year",)],
     ids=str,
 )
+@pytest.mark.sample(2)
 def test_options_of_records_are_refused(
     program: Program, archive: Path, tmp_path: Path, options: tuple[str, ...]
 ) -> None:

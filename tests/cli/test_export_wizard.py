@@ -369,6 +369,7 @@ def test_the_next_steps_publish_nothing_private(runs: Runs, home: Path) -> None:
     "question",
     ["archive", "go", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("number", "public", "out"))],
 )
+@pytest.mark.sample(1)
 def test_ctrl_c_leaves_nothing(runs: Runs, home: Path, question: str) -> None:
     before = sorted(map(str, home.rglob("*")))
     asked = Asked(runs, home, "ja_JP.UTF-8")

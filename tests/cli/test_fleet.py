@@ -135,6 +135,7 @@ def test_a_blog_that_is_gone_is_asked_for_once_in_a_run(program: Program, servic
 
 @pytest.mark.parametrize("at_once", ["1", "12"])
 @pytest.mark.parametrize("spellings", [["{}"], ["{}", "{}/"]])
+@pytest.mark.sample(1)
 def test_a_service_that_asks_for_a_long_pause_gets_no_more_requests(
     program: Program, service: DemoService, tmp_path: Path, at_once: str, spellings: list[str]
 ) -> None:

@@ -132,6 +132,7 @@ def test_the_blogs_of_a_service_share_its_limits(program: Program, server: PageS
     assert max(accumulate(change for _, change in sorted(starts + ends))) == 2
 
 
+@pytest.mark.thorough
 def test_an_interrupted_run_is_resumed(runs: Runs, program: Program, server: PageServer, tmp_path: Path) -> None:
     server.delay = 0.05
     root, blogs = tmp_path / "fleet", write_list(tmp_path / "blogs.toml", server)
@@ -153,6 +154,7 @@ def test_an_interrupted_run_is_resumed(runs: Runs, program: Program, server: Pag
         assert captured_in(root, name) == [1]
 
 
+@pytest.mark.thorough
 def test_several_hosts_are_divided_among_workers(program: Program, server: PageServer, tmp_path: Path) -> None:
     root, blogs = tmp_path / "fleet", tmp_path / "blogs.toml"
     with PageServer(server.pages).running() as other:

@@ -50,6 +50,7 @@ def plain(document: dict[str, Any], place: Path) -> Any:
 
 
 @pytest.mark.parametrize("commands", [SOME, pytest.param(OTHERS, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
 def test_every_command_gives_the_same_result_as_local_processes(
     address: str, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commands: list[list[str]]
 ) -> None:

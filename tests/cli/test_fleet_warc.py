@@ -69,6 +69,7 @@ def check(folder: Path, segments: int, records: int) -> None:
         pytest.param("2", ("--copy",), marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.sample(1)
 def test_all_captures_in_one_folder(
     program: Program, fleet: Path, tmp_path: Path, workers: str, copy: tuple[str, ...]
 ) -> None:
@@ -142,6 +143,7 @@ def test_pages_of_entries_that_are_hidden_now_are_left_out(
 
 
 @pytest.mark.parametrize("copy", [(), ("--copy",)])
+@pytest.mark.sample(1)
 def test_a_damaged_capture_is_left_out_and_named(
     program: Program, fleet: Path, tmp_path: Path, copy: tuple[str, ...]
 ) -> None:
@@ -165,6 +167,7 @@ def test_links_and_foreign_names_in_captures_are_refused(program: Program, fleet
     check(tmp_path / "out", 2, 3)
 
 
+@pytest.mark.thorough
 def test_an_interrupted_export_is_finished(
     program: Program, fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

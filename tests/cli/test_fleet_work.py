@@ -127,6 +127,7 @@ def test_progress_without_a_terminal(
 
 
 @pytest.mark.no_cover
+@pytest.mark.thorough
 def test_ctrl_c_ends_soon_and_leaves_no_process(runs: Runs, tmp_path: Path) -> None:
     for number in range(60):
         build_blog(tmp_path / "fleet", blog_name(number), [entry(1 + each) for each in range(6)])

@@ -176,6 +176,7 @@ def test_a_signed_note_is_checked_by_ssh_keygen_alone(runs: Runs, archive: Path,
     assert (archive / "forgotten.jsonl").read_bytes() == before
 
 
+@pytest.mark.thorough
 def test_the_search_and_the_catalogue_of_a_fleet_lose_it(runs: Runs, archive: Path, tmp_path: Path) -> None:
     blog_id = Archive.open(archive).info.blog_id
     place = archive_place(tmp_path / "fleet", blog_id)
@@ -200,6 +201,7 @@ def test_the_search_and_the_catalogue_of_a_fleet_lose_it(runs: Runs, archive: Pa
     assert text.encode() not in (fleet / "catalogue.sqlite").read_bytes()
 
 
+@pytest.mark.thorough
 def test_rows_that_an_earlier_update_deleted_leave_no_trace_in_the_catalogue(
     runs: Runs, archive: Path, tmp_path: Path
 ) -> None:
@@ -230,6 +232,7 @@ def test_rows_that_an_earlier_update_deleted_leave_no_trace_in_the_catalogue(
         assert database.execute("SELECT count(*) FROM blogs").fetchone() == (0,)
 
 
+@pytest.mark.thorough
 def test_a_catalogue_that_is_being_updated_is_waited_for(runs: Runs, archive: Path, tmp_path: Path) -> None:
     fleet = tmp_path / "fleet"
     place = archive_place(fleet, Archive.open(archive).info.blog_id)

@@ -69,6 +69,7 @@ def run_with_room(runs: Runs, size: int, archive: Path, out: Path, command: tupl
 @pytest.mark.parametrize(
     ("name", "size"), [*OFTEN, *(pytest.param(*case, marks=pytest.mark.thorough) for case in RARELY)]
 )
+@pytest.mark.sample(3)
 def test_a_full_disk_is_28_and_never_a_traceback(
     runs: Runs, program: Program, archive: Path, tmp_path: Path, name: str, size: int
 ) -> None:

@@ -181,6 +181,7 @@ def test_an_unreachable_service_leaves_nothing(init: Beginner) -> None:
         ([ADDRESS, "--at", "25:00"], "--at is '25:00'"),
     ],
 )
+@pytest.mark.sample(3)
 def test_invalid_input_is_explained(init: Beginner, arguments: list[str], said: str) -> None:
     done = init(*arguments)
     assert done.code == 2

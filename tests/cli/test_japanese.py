@@ -35,6 +35,7 @@ OFTEN = {
 @pytest.mark.parametrize(
     "command", [each if each in OFTEN else pytest.param(each, marks=pytest.mark.thorough) for each in COMMANDS]
 )
+@pytest.mark.sample(2)
 def test_no_command_prints_an_english_word(
     runs: Runs, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:

@@ -114,6 +114,7 @@ def test_nothing_is_published_before_flags_are_declared(program: Program, archiv
 
 
 @pytest.mark.parametrize("right", RIGHTS)
+@pytest.mark.sample(2)
 def test_a_user_without_the_right_gets_its_name(program: Program, archive: Path, home: Home, right: str) -> None:
     home.rights = tuple(each for each in RIGHTS if each != right)
     done = program("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--dry-run")
@@ -152,6 +153,7 @@ def test_links_between_entries_lead_to_the_new_home_without_being_asked_for(
 @pytest.mark.parametrize(
     ("number", "code", "word"), [(signal.SIGTERM, 143, "Terminated"), (signal.SIGINT, 130, "Interrupted")]
 )
+@pytest.mark.sample(1)
 def test_a_signal_ends_it_with_one_line_about_the_sent_records(
     runs: Runs, archive: Path, home: Home, number: signal.Signals, code: int, word: str
 ) -> None:
@@ -174,6 +176,7 @@ def test_a_signal_ends_it_with_one_line_about_the_sent_records(
 
 
 @pytest.mark.no_cover
+@pytest.mark.thorough
 def test_a_full_disk_is_exit_28_and_the_next_run_continues(
     runs: Runs, archive: Path, home: Home, tmp_path: Path
 ) -> None:
@@ -189,6 +192,7 @@ def test_a_full_disk_is_exit_28_and_the_next_run_continues(
 
 
 @pytest.mark.no_cover
+@pytest.mark.thorough
 def test_a_signal_while_it_is_compared(runs: Runs, archive: Path, home: Home) -> None:
     command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS)
     comparing = threading.Event()

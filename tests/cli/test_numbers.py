@@ -34,6 +34,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
     ids=lambda command: command[0],
 )  # fmt: skip
+@pytest.mark.sample(4)
 def test_commands_write_counts_with_commas(
     large: Path, tmp_path: Path, language: str, command: tuple[str, ...], capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,

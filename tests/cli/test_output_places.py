@@ -36,6 +36,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda words: f"{words[0]} {words[1]}")
+@pytest.mark.sample(3)
 def test_no_output_goes_into_an_archive(
     program: Program, places: Path, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests, command: tuple[str, ...]
 ) -> None:

@@ -6,9 +6,10 @@ import importlib.util
 from pathlib import Path
 from types import ModuleType
 
+import click
 import pytest
 
-from exporter.cli.main import COMMANDS
+from exporter.cli.main import COMMANDS, cli
 from exporter.text import width
 from tests.support.runs import Runs
 
@@ -24,8 +25,11 @@ def loaded(name: str) -> ModuleType:
     return module
 
 
-@pytest.fixture(scope="module")
-def reference() -> ModuleType:
+@pytest.fixture
+def reference(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    # A command keeps the help option of its first use. The window's tests use some without the program above them.
+    for name in COMMANDS:
+        monkeypatch.setattr(cli.get_command(click.Context(cli), name), "_help_option", None)
     return loaded("reference")
 
 

@@ -175,6 +175,7 @@ ATTACKS: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 @pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.sample(3)
 def test_a_forged_settings_file_ends_a_backup_in_one_line_and_leaves_reading_possible(
     first: Path, program: Program, name: str
 ) -> None:

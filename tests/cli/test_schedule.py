@@ -180,6 +180,7 @@ def ended(archive: Path) -> Ended:
         ([], True),
     ],
 )
+@pytest.mark.sample(2)
 def test_a_blog_that_was_saved_or_tried_just_now_is_left_alone(
     program: Program, archive: Path, ended: Ended, runs: list[tuple[str, float]], due: bool
 ) -> None:

@@ -188,6 +188,7 @@ def fleet(root: Path, archive: Path, *blogs: str) -> Path:
     return root
 
 
+@pytest.mark.thorough
 def test_a_fleet_is_synced_archive_by_archive(program: Program, archive: Path, tmp_path: Path, bucket: str) -> None:
     root = fleet(tmp_path / "fleet", archive, "a.example", "b.example", "c.example")
     bad = hashlib.sha256(b"b.example").hexdigest()[:2] + "/b.example"
@@ -213,6 +214,7 @@ def test_a_fleet_is_synced_archive_by_archive(program: Program, archive: Path, t
     }
 
 
+@pytest.mark.thorough
 def test_a_damaged_copy_in_a_fleet_s_is_named_and_the_others_are_checked(
     program: Program, archive: Path, tmp_path: Path, service: Service, bucket: str
 ) -> None:

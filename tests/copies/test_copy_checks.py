@@ -34,6 +34,7 @@ def parts(archive: Path) -> list[str]:
     return [f"{version}/entries.jsonl", f"{version}/manifest.json", f"{version}/SHA256SUMS", picture]
 
 
+@pytest.mark.thorough
 def test_a_flipped_bit_is_found_within_thirty_syncs_and_named_until_it_is_gone(
     program: Program, archive: Path, tmp_path: Path
 ) -> None:

@@ -198,6 +198,7 @@ def test_another_copy_in_its_place_is_noticed(
     assert "someone has replaced it" in done.err
 
 
+@pytest.mark.thorough
 def test_a_fleet_is_one_copy(program: Program, archive: Path, alice: Owner, tmp_path: Path) -> None:
     fleet, place, back = tmp_path / "fleet", tmp_path / "copy", tmp_path / "back"
     fleet.mkdir()

@@ -183,6 +183,7 @@ def bucket(request: pytest.FixtureRequest, s3: Service) -> Iterator[tuple[Store,
     client.close()
 
 
+@pytest.mark.thorough
 def test_a_bucket_follows_when_its_locks_have_ended(root: Path, bucket: tuple[Store, str]) -> None:
     store, kind = bucket
     assert isinstance(store, S3Store)

@@ -65,6 +65,7 @@ def faults_of(way: str, source: Path, target: Path) -> list[str]:
         ),
     ],
 )
+@pytest.mark.sample(1)
 def test_kills(
     sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, together: bool, step: int
 ) -> None:

@@ -122,6 +122,7 @@ LOSSES: dict[str, tuple[Attack, list[str], str]] = {
 
 
 @pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.sample(4)
 def test_missing_objects_are_named_and_the_rest_is_restored(source: Built, tmp_path: Path, loss: str) -> None:
     """A later transfer from an intact archive repairs the restored one."""
     attack, named, versions = LOSSES[loss]

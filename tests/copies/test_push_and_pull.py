@@ -239,6 +239,7 @@ def test_nothing_is_sent_without_a_valid_archive_json(source: Built, store: Fold
 
 
 @pytest.mark.parametrize("name", [name for name, expected in DAMAGES.items() if expected])
+@pytest.mark.sample(3)
 def test_damage_in_the_copy_is_found_and_not_restored(
     source: Built, store: FolderStore, tmp_path: Path, name: str
 ) -> None:

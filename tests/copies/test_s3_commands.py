@@ -29,6 +29,7 @@ def document(printed: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.thorough
 def test_a_locked_copy_comes_back_whole(program: Program, small: Built, address: str) -> None:
     sent = program("sync", small.root, address, "--object-lock", "90d", "--json")
     assert sent.code == 0, sent.err

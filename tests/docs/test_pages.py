@@ -41,6 +41,7 @@ def pages(built: Path) -> dict[Path, Page]:
     return {path: Page(path) for path in sorted(built.rglob("*.html")) if path.name != "404.html"}
 
 
+@pytest.mark.thorough
 def test_every_page_is_in_the_navigation_once_and_is_built(builder: ModuleType, built: Path) -> None:
     named = builder.in_navigation()
     assert sorted(named) == sorted(builder.pages())

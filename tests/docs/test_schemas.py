@@ -39,6 +39,7 @@ def test_no_message_has_a_member_that_its_schema_does_not_name(subtests: pytest.
 
 
 @pytest.mark.parametrize("name", sorted(OFFLINE))
+@pytest.mark.sample(3)
 def test_the_output_of_a_command_matches_its_schema(program: Program, archive: Path, tmp_path: Path, name: str) -> None:
     places = {"ARCHIVE": str(archive), "OUT": str(tmp_path / "out")}
     words = [places.get(word, word) for word in OFFLINE[name]]

@@ -71,6 +71,7 @@ def sealed(program: Program, built: Built, key: Path) -> Path:
 
 @pytest.mark.parametrize("change", MADE, ids=lambda change: change.__name__)
 @pytest.mark.parametrize("part", ["SHA256SUMS", "SHA256SUMS.sig"])
+@pytest.mark.sample(4)
 def test_a_hostile_file_is_a_finding(part: str, change: Callable[[Path], None], sealed: Path, program: Program) -> None:
     change(sealed / SEAL / part)
     found = program("verify", sealed, "--evidence")

@@ -93,6 +93,7 @@ def test_ten_thousand_tamperings_are_found(name: str, forger: Forger, sealed: Pa
 
 
 @pytest.mark.parametrize("name", ALL)
+@pytest.mark.sample(5)
 def test_a_tampering_of_each_kind_is_found_by_the_command(
     name: str, forger: Forger, sealed: Path, program: Program, key: Path, authority: Authority
 ) -> None:

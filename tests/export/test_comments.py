@@ -46,6 +46,7 @@ def test_every_visible_comment_can_be_read_below_its_body(form: str) -> None:
 
 
 @every_reader
+@pytest.mark.sample(3)
 def test_separate_comments_are_in_two_files_and_nowhere_else(form: str) -> None:
     plain = hostile_export(form, comments=Comments.NONE)
     made = hostile_export(form, comments=Comments.SIDECAR)

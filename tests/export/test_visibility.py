@@ -189,6 +189,7 @@ def checked(form: str, entries: list[Draft], wish: Asked) -> None:
 @pytest.mark.parametrize("form", POSTS)
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(entries=st.lists(drafts, min_size=1, max_size=6), wish=asked)
+@pytest.mark.sample(6)
 def test_no_public_file_has_a_trace_of_private_records(form: str, entries: list[Draft], wish: Asked) -> None:
     checked(form, entries, wish)
 

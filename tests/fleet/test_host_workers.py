@@ -127,6 +127,7 @@ def check_budgets(platforms: list[Platform]) -> int:
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize("workers", [pytest.param([], marks=pytest.mark.thorough), ["--workers", 1], ["--workers", 2]])
+@pytest.mark.sample(1)
 def test_each_service_is_asked_by_one_process(
     runs: Runs, platforms: list[Platform], tmp_path: Path, workers: list[object]
 ) -> None:
@@ -148,6 +149,7 @@ def test_each_service_is_asked_by_one_process(
 
 
 @pytest.mark.parametrize("services", [1, 2])
+@pytest.mark.sample(1)
 def test_the_first_requests_wait_for_those_of_a_killed_run(
     program: Program, platforms: list[Platform], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, services: int
 ) -> None:

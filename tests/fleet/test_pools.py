@@ -94,6 +94,7 @@ def test_a_process_that_dies_loses_one_argument_which_is_tried_once_more(tmp_pat
 @pytest.mark.parametrize(
     ("workers", "numbers"), [(1, (7, 1)), pytest.param(2, range(1, 16), marks=pytest.mark.thorough)]
 )
+@pytest.mark.thorough
 def test_a_dead_worker_of_our_own_cluster_loses_one_argument(
     tmp_path: Path, workers: int, numbers: Sequence[int]
 ) -> None:

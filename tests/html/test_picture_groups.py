@@ -146,7 +146,9 @@ def test_nested_galleries_take_linear_time() -> None:
 
 def test_nested_galleries_keep_their_text() -> None:
     assert written("<div class=gallery>" * 190 + "<div class=gallery>@</div>文" * 100).count("文") == 100
-    assert written(("<div class=gallery>" + "<b>" * 40) * 4 + "<div class=gallery><img>文</div>" * 100).count("文") == 100
+    assert (
+        written(("<div class=gallery>" + "<b>" * 40) * 4 + "<div class=gallery><img>文</div>" * 100).count("文") == 100
+    )
 
 
 @given(st.lists(st.sampled_from(["<div class=gallery>", "<p>", "<figure>", "<ul><li>", "<a href=/x>", "</div>", "</p>",

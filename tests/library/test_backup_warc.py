@@ -300,6 +300,7 @@ def hide(blog: Blog) -> None:
 
 
 @pytest.mark.parametrize("how", [{}, {"auth_header": "X-Api-Key", "auth_scheme": ""}, {"auth_query": "access_token"}])
+@pytest.mark.sample(1)
 async def test_no_token_and_no_private_record_of_the_first_service(tmp_path: Path, how: dict[str, str]) -> None:
     blog = generated_blog(40, 120, 5)
     hide(blog)
@@ -393,6 +394,7 @@ async def test_another_record_in_place_of_the_requested_one_is_left_out(tmp_path
 
 
 @pytest.mark.parametrize("scheme", ["basic", "wsse", "oauth1"])
+@pytest.mark.sample(1)
 async def test_no_secret_and_no_draft_of_atompub(tmp_path: Path, scheme: str) -> None:
     root, secrets = tmp_path / "a", (API_KEY, CONSUMER_SECRET, TOKEN, TOKEN_SECRET, COOKIE)
     async with serve_atompub(AtomPubBlog()) as blog, Tap(blog.origin, echo).running() as tap:

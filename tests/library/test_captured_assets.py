@@ -188,6 +188,7 @@ def test_a_kill_after_the_version_leaves_it_as_that_of_a_capture(place: Place) -
     assert [run.get("from_capture") for run in runs] == [None, 1, None]
 
 
+@pytest.mark.thorough
 def test_a_capture_completes_the_archive_itself(place: Place) -> None:
     place.pages.edit(min(place.pages.posts), body=f'<p><img src="{LOST}"></p>')
     place.pages.missing.clear()

@@ -293,6 +293,7 @@ def test_a_damaged_archive_is_refused_and_unchanged(layout: Layout, settings: Se
 
 
 @pytest.mark.parametrize("harm", ["a line", "a hash", "the file", "an older manifest", "a forged note"])
+@pytest.mark.sample(2)
 def test_damage_is_told_from_forgetting(layout: Layout, settings: Settings, harm: str) -> None:
     forget(Archive.open(layout.root), settings, ForgettingRequest(comments=("8",)))
     assert damages(layout.root) == []

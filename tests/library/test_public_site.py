@@ -77,6 +77,7 @@ def records(root: Path, kind: Kind) -> dict[str, dict[str, Any]]:
         pytest.param("livedoor", True, 200, marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.sample(1)
 async def test_a_closing_blog_is_backed_up_whole(tmp_path: Path, form: str, sitemap: bool, count: int) -> None:
     blog = PublicBlog(form, posts(count), sitemap=sitemap, refused_every=29)
     root = tmp_path / "archive"

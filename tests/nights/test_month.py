@@ -15,6 +15,7 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> list[Night]:
     return month(Path(tmp_path_factory.mktemp("month")))
 
 
+@pytest.mark.thorough
 def test_the_page_is_current(nights: list[Night]) -> None:
     assert page(nights) == PAGE.read_text(encoding="utf-8"), "run python -m tests.nights.month"
 

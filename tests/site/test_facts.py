@@ -176,6 +176,7 @@ def test_a_new_shard_copies_the_pairs_of_other_chunks_from_the_previous_one(
 
 
 @pytest.mark.parametrize("cut", [0, 1, 2, 3, 4])
+@pytest.mark.sample(2)
 def test_a_damaged_line_is_ignored(known: Built, cut: int) -> None:
     lines = lines_of(known)
     assert [line.split(b" ")[0] for line in lines] == [b"entry_list", b"comments", b"entries", b"related", b"shards"]
@@ -203,6 +204,7 @@ def test_a_damaged_line_is_ignored(known: Built, cut: int) -> None:
         pytest.param(lambda row: [*row[:3], 10**9, *row[4:]], marks=pytest.mark.thorough),
     ],
 )
+@pytest.mark.sample(1)
 def test_a_forged_row_is_ignored(known: Built, change: Callable[[list[Any]], Any]) -> None:
     forge(known, change)
     build(known)

@@ -58,6 +58,7 @@ def edit(blog: Blog) -> None:
 
 
 @pytest.mark.parametrize("limit", [2_000, 60_000, 150_000, 200_000])
+@pytest.mark.sample(1)
 def test_a_limit_on_the_size_of_files(runs: Runs, service: DemoService, blog: Blog, tmp_path: Path, limit: int) -> None:
     root = tmp_path / "archive"
     assert back_up(runs, service, root, "--no-site").code == 0
@@ -91,6 +92,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(place)], check=True)
 
 
+@pytest.mark.thorough
 def test_a_full_disk(runs: Runs, service: DemoService, blog: Blog, small_disk: Path) -> None:
     """On a disk of any size, either all records are saved, or the older state remains and the next run resumes."""
     root = small_disk / "archive"

@@ -71,6 +71,7 @@ def flip(root: Path, count: int, seed: int) -> dict[str, int]:
     return hit
 
 
+@pytest.mark.thorough
 def test_flipped_bits_are_noticed(archive: Path) -> None:
     hit = flip(archive, 250, seed=1)
     assert {"archive.json", "manifest.json", "SHA256SUMS", "entries.jsonl", "assets.jsonl"} <= set(hit)

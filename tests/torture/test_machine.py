@@ -275,6 +275,7 @@ def check(zygote: Zygote, examples: int, steps: int, *, same_each_time: bool = F
     )
 
 
+@pytest.mark.thorough
 def test_anything_in_any_order(zygote: Zygote) -> None:
     check(zygote, 5, 10, same_each_time=True)
 

@@ -66,6 +66,7 @@ def shifting(runs: Runs, root: Path, *, seed: int, every: int, most: int, newest
 
 
 @pytest.mark.parametrize("newest_first", [True, False])
+@pytest.mark.sample(1)
 def test_records_are_added_removed_and_changed_while_lists_are_read(
     runs: Runs, tmp_path: Path, newest_first: bool
 ) -> None:
