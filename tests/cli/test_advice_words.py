@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -73,8 +74,17 @@ def wrong_in(text: str) -> Iterator[str]:
     yield from (option for option in OPTION.findall(text) if option not in options_of() | NO_OPTIONS)
 
 
-def templates() -> list[str]:
-    return [text for sentence in sentences() for text in texts(sentence.id)]
+@pytest.fixture(scope="module", autouse=True)
+def _no_search_for_garbage() -> Iterator[None]:
+    """Keep all syntax trees until the end: looking for those that are not used took most of the time."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@cache
+def templates() -> tuple[str, ...]:
+    return tuple(text for sentence in sentences() for text in texts(sentence.id))
 
 
 def test_no_sentence_names_a_command_or_an_option_that_does_not_exist() -> None:
@@ -104,7 +114,10 @@ def test_no_translation_names_a_missing_command_or_another_option(language: str)
 def suggestions() -> Iterator[tuple[str, list[str]]]:
     """Yield the literal words of every suggested command, with their place in the code."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        text = path.read_text("utf-8")
+        if "suggested(" not in text:
+            continue
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "suggested":
                 words = [str(each.value) if isinstance(each, ast.Constant) else "" for each in node.args]
                 yield f"{path.relative_to(PACKAGE)}:{node.lineno}", words

@@ -11,7 +11,10 @@ import pytest
 from exporter.archive.settings_file import note_archive
 from exporter.cli.blog_names import archive_named, without_password
 from exporter.errors import NoArchive, UsageError
+from exporter.model.kinds import Kind
+from tests.archive.builder import record
 from tests.cli.conftest import Program
+from tests.site.test_view import entry, many_entries
 
 _WORDS = {
     "status": ("{}",),
@@ -29,6 +32,20 @@ _WORDS = {
     "compare": ("{}", "OUT-OF-A-FOLDER"),
     "sync": ("{}", "OUT"),
 }
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two versions of few entries."""
+    built = many_entries(tmp_path_factory.mktemp("small") / "archive", 3)
+    built.commit({Kind.ENTRIES: {"3": entry(3, "書き直した")}, Kind.USER: {"1": record(id="1")}})
+    built.refresh()
+    return built.root
+
+
+@pytest.fixture
+def archive(small: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(small, tmp_path / "archive"))
 
 
 @pytest.fixture

@@ -8,10 +8,12 @@ import shutil
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.loaders import create_loader
 
 from exporter.archive.archive import Archive
 from exporter.archive.layout import Layout
@@ -26,6 +28,8 @@ from tests.support.generated import generated_blog
 from tests.support.runs import Runs, Zygote, command_for, serving
 
 pytestmark = pytest.mark.usefixtures("_own_cache")
+
+LOADER = cache(create_loader)
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +52,8 @@ def archive(little: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    # Each command reads the description of S3 again, which is a megabyte of JSON.
+    monkeypatch.setattr("botocore.session.create_loader", LOADER)
 
 
 @pytest.fixture(scope="module")
