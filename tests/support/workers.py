@@ -11,7 +11,7 @@ import os
 import pickle
 import pkgutil
 from collections.abc import Callable
-from multiprocessing.forkserver import _forkserver  # type: ignore[attr-defined]
+from multiprocessing.forkserver import _forkserver
 from typing import Any, Self
 
 from exporter.worker import Worker
@@ -48,7 +48,7 @@ class ForkedProcesses:
 
     def __exit__(self, *_: object) -> None:
         # It ends with the tests anyway; only then nobody knows what it took.
-        _forkserver._stop()
+        _forkserver._stop()  # type: ignore[attr-defined]  # the stubs know no private names
 
     def Process(self, target: Callable[..., Any], args: tuple[Any, ...], daemon: bool) -> Any:  # noqa: N802 - as in a context
         """Return a process that has the variables of this one."""
