@@ -32,15 +32,17 @@ PASSWORD = {"BLOG_EXPORTER_NEW_HOME_USER": LOGIN[0], "BLOG_EXPORTER_NEW_HOME_TOK
 def exported(zygote: Zygote, made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo as Markdown with its pictures and with links to its own pages."""
     folder = tmp_path_factory.mktemp("exported")
+    words = ("export", "markdown", made, folder / "home", *SAID, "--old-url", OLD, *NEW)
     with Runs(folder / "process", zygote) as runs:
-        assert runs.run("export", "markdown", made, folder / "home", *SAID, "--old-url", OLD, *NEW).code == 0
-    return folder / "home"
+        assert runs.run(*words, environ={"XDG_CONFIG_HOME": str(folder / "config")}).code == 0
+    return folder
 
 
 @pytest.fixture
 def home(exported: Path, tmp_path: Path) -> Path:
-    """A copy of it that the test may change."""
-    return Path(shutil.copytree(exported, tmp_path / "home"))
+    """A copy of it that the test may change, with the answers that the export kept."""
+    shutil.copytree(exported / "config", tmp_path / "config")
+    return Path(shutil.copytree(exported / "home", tmp_path / "home"))
 
 
 def put_public(home: FakeWordPress, made: Path) -> list[int]:
