@@ -68,6 +68,7 @@ def test_a_check_of_latest_holds_no_list_of_its_files(tmp_path: Path) -> None:
 IDS: Final = (["1", "299"], [str(number) for number in range(1, 30)])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ids", IDS)
 def test_a_segment_is_searched_without_holding_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ids: list[str]

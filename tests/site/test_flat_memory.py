@@ -73,6 +73,7 @@ def test_an_entry_and_its_comments_take_little_memory(tmp_path: Path) -> None:
     assert (large - small) / ENTRIES < BYTES_PER_ENTRY
 
 
+@pytest.mark.thorough
 def test_a_small_blog_takes_little_memory(tmp_path: Path) -> None:
     peak(blog(tmp_path / "warm", 20))
     assert peak(blog(tmp_path / "blog", FEW_ENTRIES)) < FEW_ENTRIES_BYTES

@@ -67,7 +67,7 @@ class Zygote:
         self._orders.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_BYTES)
 
     def __enter__(self) -> Self:
-        # The coverage of a forked process is never saved.
+        # It is not measured itself. Each of its forks is, if the tests are.
         with self._theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.support.zygote", str(self._theirs.fileno())],
@@ -170,6 +170,7 @@ class Runs:
                 **(environ or {}),
             },
             "without": list(without),
+            "coverage": os.environ.get("COVERAGE_PROCESS_CONFIG"),
             "durable": self._durable,
             "workers": self._workers,
             "trace": None if trace is None else str(trace),

@@ -109,6 +109,7 @@ def child(order: dict[str, Any], streams: Sequence[int]) -> None:
         Worker.submit = call_here  # type: ignore[method-assign, assignment]
     if not order["durable"]:
         os.fsync = without_waiting  # type: ignore[assignment]  # only descriptors are given
+    measured = _measured(order)
     trace = Trace() if order["trace"] is not None else None
     countdown = Countdown(order["kill_at"], order["kill_with"])
     code = 70
@@ -124,7 +125,21 @@ def child(order: dict[str, Any], streams: Sequence[int]) -> None:
     except BaseException:  # noqa: BLE001 - the test sees it in the run's messages
         traceback.print_exc()
     finally:
+        if measured is not None:
+            measured.stop()
+            measured.save()
         os._exit(code)
+
+
+def _measured(order: dict[str, Any]) -> Any:
+    """Begin to measure coverage if the tests do. A run that is killed, traced or limited is not measured."""
+    special = (order["kill_at"], order["trace"], order["file_size"])
+    if not order["coverage"] or special != (None, None, None):
+        return None
+    import coverage  # noqa: PLC0415 - only if it is asked for
+
+    os.environ["COVERAGE_PROCESS_CONFIG"] = order["coverage"]
+    return coverage.process_startup(force=True)
 
 
 def _result(order: dict[str, Any]) -> int:
