@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,15 @@ from tests.cli.conftest import Program
 from tests.copies.support import files_in, findings, pulled, pushed
 from tests.copies.test_encrypted import owner
 from tests.evidence.conftest import built, commit, key
+from tests.support.ssh_signing import signing_here
 
 __all__ = ["built", "key"]
+
+
+@pytest.fixture(autouse=True)
+def _signing_starts_no_process() -> Iterator[None]:
+    with signing_here():
+        yield
 
 
 @pytest.fixture
