@@ -85,7 +85,7 @@ def test_a_segment_is_searched_without_holding_it(
     found = [each for each, _ in line_positions(path, set(ids))]
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert found == ids
+    assert sorted(found, key=int) == ids
     assert peak < path.stat().st_size / 3
     assert len(released) >= path.stat().st_size // window - 1 > 10
 
