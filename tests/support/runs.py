@@ -249,7 +249,7 @@ class Run:
             self.signal(signal.SIGKILL)
             self._code()
 
-    def wait(self, timeout: float = 120.0) -> Done:
+    def wait(self, timeout: float = 600.0) -> Done:
         """Wait for the end; a run that takes too long is killed, and its output shown."""
         if not select.select([self._results], [], [], timeout)[0]:
             self.signal(signal.SIGKILL)
