@@ -118,9 +118,11 @@ class Job:
         state = JobState()
         for event in _events(self.folder / SAID):
             _apply(state, event)
+        # Before the exit code: a job that ends between the two looks as if it ran, not as if it had been killed.
+        running = self._is_running()
         ended = _read(self.folder / EXIT)
         state.exit_code = ended.get("exit_code") if isinstance(ended.get("exit_code"), int) else None
-        state.running = state.exit_code is None and self._is_running()
+        state.running = state.exit_code is None and running
         return state
 
     def answer(self) -> dict[str, Any]:

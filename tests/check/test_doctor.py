@@ -124,6 +124,7 @@ def test_offline_sends_no_request(program: Program, service: DemoService, root: 
     assert seen < len(service.requests) <= seen + 20
 
 
+@pytest.mark.thorough
 @AS_ROOT
 def test_a_disk_that_is_not_mounted(
     program: Program, service: DemoService, tmp_path: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch
@@ -252,6 +253,7 @@ def test_a_disk_without_locks(root: Path) -> None:
     assert not [path for path in (root / ".work").iterdir() if path.name.startswith("doctor")]
 
 
+@pytest.mark.thorough
 @AS_ROOT
 def test_a_full_disk_and_a_read_only_one(
     program: Program, service: DemoService, tmp_path: Path, machine: Machine
@@ -274,6 +276,7 @@ def test_a_full_disk_and_a_read_only_one(
         assert content(root) == before
 
 
+@pytest.mark.thorough
 @AS_ROOT
 def test_an_archive_of_another_user(
     program: Program, service: DemoService, machine: Machine, monkeypatch: pytest.MonkeyPatch

@@ -30,7 +30,7 @@ from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 from tests.support.oauth_server import CLIENT_ID, CLIENT_SECRET, OAuthServer, guarded
 from tests.support.runs import Runs, serving
-from tests.support.schedulers import CRONTAB, cron_daemon
+from tests.support.schedulers import CRONTAB, list_processes
 
 SUGGESTED = re.compile(r"(?:^|: | )(blog-exporter [a-z].*)$", re.MULTILINE)
 PREFIX = re.compile(r"^blog-exporter: (?:error|warning): ", re.MULTILINE)
@@ -104,15 +104,16 @@ class Shell:
         }  # fmt: skip
         done = self.runs.run(
             *self.words.of(line), folder=self.folder, environ={**known, **self.environ},
-            name=str(PROGRAMS / "blog-exporter"),
+            name=str(PROGRAMS / "blog-exporter"), processes=self.folder / ".proc",
         )  # fmt: skip
         assert "Traceback" not in done.err, done.err
         return Typed(line, done.code, done.out, done.err)
 
-    def has_cron(self) -> None:
-        """Install an empty crontab."""
+    def has_cron(self, *, running: bool) -> None:
+        """Install an empty crontab, and start cron or stop it."""
+        list_processes(self.folder / ".proc", *(["crond"] if running else []))
         program = self.folder / ".bin" / "crontab"
-        program.parent.mkdir()
+        program.parent.mkdir(exist_ok=True)
         program.write_text(CRONTAB.format(folder=self.folder))
         program.chmod(0o700)
 
@@ -426,13 +427,12 @@ def test_a_token_removed_by_a_proxy_is_reported(
 @pytest.mark.parametrize("name", NAMES)
 def test_an_unscheduled_archive_says_how_to_schedule_it(shell: Shell, service: DemoService, name: str) -> None:
     shell.environ["BLOG_EXPORTER_TOKEN"] = TOKEN
-    shell.has_cron()
+    shell.has_cron(running=True)
     first_backup(shell, service.base_url, name)
-    with cron_daemon():
-        nothing = shell.type(f"blog-exporter schedule status {word(name)}")
-        assert nothing.code == 5
-        follow(shell, nothing)
-        known = shell.type(f"blog-exporter schedule status {word(name)}")
+    nothing = shell.type(f"blog-exporter schedule status {word(name)}")
+    assert nothing.code == 5
+    follow(shell, nothing)
+    known = shell.type(f"blog-exporter schedule status {word(name)}")
     assert (known.code, known.err) == (0, "")
 
 
@@ -457,17 +457,15 @@ def _token(shell: Shell) -> Path:
 
 
 def test_cron_is_mentioned_only_if_it_does_not_run(shell: Shell, service: DemoService) -> None:
-    names = {path.read_text().strip() for path in Path("/proc").glob("[0-9]*/comm") if os.access(path, os.R_OK)}
-    shell.has_cron()
+    shell.has_cron(running=False)
     first_backup(shell, service.base_url, "a", f"--token-file '{_token(shell)}'")
-    if not names & {"cron", "crond"}:
-        for command in ("install", "status"):
-            done = shell.type(f"blog-exporter schedule {command} a")
-            assert done.code == 0
-            assert "cron has the schedule, but is not running on this machine" in done.err
-    with cron_daemon():
-        for command in ("install", "status"):
-            assert shell.type(f"blog-exporter schedule {command} a").err == ""
+    for command in ("install", "status"):
+        done = shell.type(f"blog-exporter schedule {command} a")
+        assert done.code == 0
+        assert "cron has the schedule, but is not running on this machine" in done.err
+    shell.has_cron(running=True)
+    for command in ("install", "status"):
+        assert shell.type(f"blog-exporter schedule {command} a").err == ""
 
 
 def _stale(root: Path) -> None:
@@ -571,9 +569,8 @@ def test_an_init_that_cannot_begin_says_how_it_can(signs_in: Shell, guard: OAuth
 
 
 def test_init_says_that_cron_does_not_run(signs_in: Shell, guard: OAuthServer) -> None:
-    signs_in.has_cron()
+    signs_in.has_cron(running=False)
     assert signs_in.type(f"blog-exporter login --base-url {guard.base_url}").code == 0
     words = f"generated.blog.example.jp --base-url {guard.base_url} --at 3:17 --yes"
-    with cron_daemon():
-        done = signs_in.type(f"blog-exporter init {words}")
-    assert (done.code, "is not running" in done.err) == (0, False), done
+    done = signs_in.type(f"blog-exporter init {words}")
+    assert (done.code, "is not running" in done.err) == (0, True), done

@@ -7,6 +7,7 @@ JSON, plain text errors, the oldest first, and numbers in the places of strings,
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -156,11 +157,18 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing."""
 
 
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print nothing: a client may close a connection whenever it likes."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 @contextmanager
 def served(made: Content) -> Iterator[str]:
     """Serve it on a free loopback port, and yield the base URL."""
     handler = type("Handler", (_Handler,), {"made": made})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = _Server(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     try:

@@ -33,7 +33,7 @@ def demo_archive(root: Path) -> Archive:
     blog = demo_blog()
     service = DemoService(blog)
     with service.run_in_thread():
-        settings = resolve({"base_url": service.base_url, "site": "no"}, environ={})
+        settings = resolve({"base_url": service.base_url, "site": "no", "assets": "none"}, environ={})
         back_up(root, blog.blog_id, settings, Output(verbosity=-1))
         later_changes(blog)
         back_up(root, blog.blog_id, settings, Output(verbosity=-1))

@@ -91,9 +91,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         total.seconds += cost.seconds
         total.functions |= cost.functions
     _rows(terminalreporter, {**dict(sorted(_folders.items())), "all": total})
-    dearest = sorted(_functions.items(), key=lambda row: -row[1].seconds)[:_SLOWEST]
-    terminalreporter.write_line("")
-    _rows(terminalreporter, dict(dearest))
+    for by in (lambda cost: cost.seconds, lambda cost: cost.starts):
+        dearest = sorted(_functions.items(), key=lambda row: -by(row[1]))[:_SLOWEST]
+        terminalreporter.write_line("")
+        _rows(terminalreporter, dict(dearest))
 
 
 def _rows(reporter: pytest.TerminalReporter, rows: dict[str, Cost]) -> None:

@@ -126,6 +126,7 @@ class Runs:
         trace: Path | None = None,
         folder: Path = ROOT,
         now: str | None = None,
+        processes: Path | None = None,
         together: bool = False,
         name: str | None = None,
         frozen: bool = False,
@@ -147,6 +148,7 @@ class Runs:
             trace: the file for a list of opened and changed paths, see :class:`tests.support.trace.Trace`.
             folder: its working directory.
             now: a fixed time for its clock, in ISO 8601; by default the clock runs.
+            processes: a folder in place of ``/proc``, where it looks for cron.
             together: write standard output to standard error as well, like a terminal.
             name: the path of the program, if it starts as the installed one: it knows by which words it was started.
             frozen: say to the program that it is the built one.
@@ -176,6 +178,7 @@ class Runs:
             "trace": None if trace is None else str(trace),
             "folder": str(folder),
             "now": now,
+            "processes": None if processes is None else str(processes),
             "name": name,
             "frozen": frozen,
             "terminal": terminal,

@@ -54,6 +54,15 @@ def cron_daemon() -> Iterator[None]:
         yield
 
 
+def list_processes(proc: Path, *names: str) -> None:
+    """Fill a folder in place of ``/proc``: it has the first process, and these."""
+    shutil.rmtree(proc, ignore_errors=True)
+    for number, name in enumerate(("init", *names), 1):
+        process = proc / str(number)
+        process.mkdir(parents=True)
+        (process / "comm").write_text(f"{name}\n")
+
+
 @dataclass(frozen=True)
 class Machine:
     """A machine with the schedulers of a test."""
@@ -79,11 +88,7 @@ class Machine:
 
     def runs(self, *names: str) -> None:
         """Let only these processes run, in addition to the first one."""
-        shutil.rmtree(self.folder / "proc")
-        for number, name in enumerate(("init", *names), 1):
-            process = self.folder / "proc" / str(number)
-            process.mkdir(parents=True)
-            (process / "comm").write_text(f"{name}\n")
+        list_processes(self.folder / "proc", *names)
 
     def calls(self, program: str) -> list[str]:
         """Return the arguments of each call of a program."""
@@ -148,7 +153,6 @@ def _made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setenv("PATH", str(folder / "bin"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
     monkeypatch.delenv("BLOG_EXPORTER_TOKEN", raising=False)
-    (folder / "proc").mkdir()
     monkeypatch.setattr("exporter.schedule.schedulers.PROC", folder / "proc")
     made = Machine(folder)
     made.runs("sshd", "crond")

@@ -31,8 +31,10 @@ from pathlib import Path
 from typing import Any
 
 import exporter
+from exporter.cli import signals
 from exporter.cli.main import main, run
 from exporter.clock import SystemClock
+from exporter.schedule import schedulers
 from exporter.worker import Worker
 from tests.support.disks import without_waiting
 from tests.support.trace import Trace
@@ -103,6 +105,10 @@ def child(order: dict[str, Any], streams: Sequence[int]) -> None:
     if order["now"] is not None:
         moment = datetime.fromisoformat(order["now"])
         SystemClock.now = lambda _: moment  # type: ignore[method-assign, assignment]
+    # On a loaded machine a run may need long to end after a signal.
+    signals._PATIENCE_SECONDS = 120.0
+    if order["processes"] is not None:
+        schedulers.PROC = Path(order["processes"])
     if order["file_size"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["file_size"], order["file_size"]))
     if not order["workers"]:
