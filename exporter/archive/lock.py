@@ -32,15 +32,16 @@ if sys.platform == "win32":
 
     _BEYOND_CONTENT = 1 << 30
 
-    def _acquire(handle: int) -> None:
+    def _acquire(handle: int, *, shared: bool = False) -> None:
+        del shared  # Windows has no shared locks
         os.lseek(handle, _BEYOND_CONTENT, os.SEEK_SET)
         msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         os.lseek(handle, 0, os.SEEK_SET)
 else:
     import fcntl
 
-    def _acquire(handle: int) -> None:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    def _acquire(handle: int, *, shared: bool = False) -> None:
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
 _POLL_SECONDS = 0.2
@@ -84,7 +85,7 @@ class ArchiveLock:
             os.truncate(handle, 0)
             os.write(handle, lossless_json.dumps(note) + b"\n")
 
-    def _try(self) -> int | None:
+    def _try(self, *, shared: bool = False) -> int | None:
         """Return the open and locked file, or ``None`` if another process holds the lock.
 
         A first run that failed removes its folder including the lock, so the path must still lead to the locked file.
@@ -94,7 +95,7 @@ class ArchiveLock:
                 make_folder(self._path.parent)
                 handle = self._path.descriptor(os.O_RDWR | os.O_CREAT, FILE_MODE)
             try:
-                _acquire(handle)
+                _acquire(handle, shared=shared)
                 if os.path.samestat(os.fstat(handle), self._path.lstat()):
                     return handle
             except FileNotFoundError:
@@ -130,9 +131,9 @@ class ArchiveLock:
     def is_held(self) -> bool:
         """Return whether a process holds the lock. Unlike the note, this cannot be forged by a number used again.
 
-        It takes the lock for a moment, so the holder to be must wait a little.
+        It takes the lock for a moment, shared with others who look, so the holder to be must wait a little.
         """
-        handle = self._try()
+        handle = self._try(shared=True)
         if handle is None:
             return True
         os.close(handle)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,10 +80,12 @@ def program(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory: pytest.TempPathFactory, zygote: Zygote) -> Path:
     """The demo's archive, made once, by a process: a browser of another test may keep this thread's event loop."""
     root = tmp_path_factory.mktemp("demo") / "archive"
-    subprocess.run([sys.executable, "-m", "exporter", "demo", root, "--quiet", "--fixed-clock"], check=True)
+    with Runs(root.parent / "runs", zygote) as runs:
+        done = runs.run("demo", root, "--quiet", "--fixed-clock")
+    assert done.code == 0, done.err
     return root
 
 

@@ -349,7 +349,10 @@ def marks(form: str, variant: str) -> list[pytest.MarkDecorator]:
         return [pytest.mark.slow]
     often = variant == "plain" or (variant in EVERY_TIME and form in EVERY_WAY)
     # The words of a book of pages are drawn; another program reads them.
-    return ([pytest.mark.importers] if form == "pdf" else []) if often else [pytest.mark.thorough]
+    if often:
+        return [pytest.mark.importers] if form == "pdf" else []
+    turn = list(NAMED).index(form) + list(VARIANTS).index(variant)
+    return [pytest.mark.slow if turn % 3 else pytest.mark.thorough]
 
 
 GRID: Final = [pytest.param(form, variant, marks=marks(form, variant)) for form, variant in product(NAMED, VARIANTS)]

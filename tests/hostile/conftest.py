@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from exporter.demo.content import Blog
+from exporter.worker import Worker
 from tests.evidence.conftest import make_key
 from tests.hostile.building import edited, small_blog
 from tests.hostile.commands import ONLINE
@@ -17,7 +18,15 @@ from tests.move.home import Home, running_home
 from tests.support.demo_service import DemoService
 from tests.support.runs import Runs, Zygote
 from tests.support.styled_blog import StyledBlog, styled_blog
+from tests.support.workers import call_here
 from tests.wordpress.fake import LOGIN, in_thread
+
+
+@pytest.fixture(autouse=True)
+def _workers_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start no process for the pictures of each site; tests of the workers have the real ones."""
+    monkeypatch.setattr(Worker, "submit", call_here)
+
 
 RENAMED = "renamed.blog.example.jp"
 

@@ -55,6 +55,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("status", "{archive}"),
 )
 """The commands that only read come first, so that they all see the forged values."""
+DEAR = ("compare", "move", "site", "library", "export", "capture", "rename")
+"""Each of these is tried with every third case."""
 REFUSALS = {2, 3, 4, 5, 6, 7, 10, 13, 14, 20}
 DEEP = "[" * 100_000 + "]" * 100_000
 LONG = "9" * 5000
@@ -258,7 +260,10 @@ def test_every_command_succeeds_or_reports_the_problem_in_one_line(
     (WRONG | ALLOWED)[name](archive)
     entry = next(iter(whole.blog.entries))
     wrong = []
-    for command in COMMANDS:
+    turn = list(WRONG | ALLOWED).index(name)
+    for number, command in enumerate(COMMANDS):
+        if command[0] in DEAR and (turn + number) % 3:
+            continue
         words = [
             word.format(archive=archive, out=tmp_path / "out", entry=entry) if "{" in word else word for word in command
         ]

@@ -1,8 +1,7 @@
 """A pytest plugin that shows what tests cost: ``python -m pytest -n auto -p tests.support.costs``.
 
 Its table has a row for each folder of tests: cases, functions, processes that the tests started, and seconds of CPU
-time, with those of ended child processes. A fork server is one start, however many runs it forks; their CPU time
-belongs to the last test.
+time, with those of ended child processes. A fork server is one start, however many runs it forks.
 """
 
 from __future__ import annotations
@@ -16,8 +15,10 @@ from typing import Final, cast
 
 import pytest
 
+from tests.support.runs import Zygote
+
 _STARTS: Final = ("subprocess.Popen", "os.posix_spawn", "os.fork", "os.exec", "os.spawn")
-_SLOWEST: Final = 25
+_SLOWEST: Final = 60
 _started = 0
 
 
@@ -46,7 +47,7 @@ sys.addaudithook(_count)
 
 def _cpu_seconds() -> float:
     spent = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(each.ru_utime + each.ru_stime for each in spent)
+    return Zygote.seconds + sum(each.ru_utime + each.ru_stime for each in spent)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -82,7 +83,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the table of folders, then the most expensive functions."""
+    """Print the tables of folders, of the most expensive functions, and of all that start processes."""
     terminalreporter.section("costs")
     total = Cost()
     for cost in _folders.values():
@@ -91,10 +92,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         total.seconds += cost.seconds
         total.functions |= cost.functions
     _rows(terminalreporter, {**dict(sorted(_folders.items())), "all": total})
-    for by in (lambda cost: cost.seconds, lambda cost: cost.starts):
-        dearest = sorted(_functions.items(), key=lambda row: -by(row[1]))[:_SLOWEST]
+    dearest = sorted(_functions.items(), key=lambda row: -row[1].seconds)[:_SLOWEST]
+    starting = sorted((row for row in _functions.items() if row[1].starts), key=lambda row: -row[1].starts)
+    for table in (dearest, starting):
         terminalreporter.write_line("")
-        _rows(terminalreporter, dict(dearest))
+        _rows(terminalreporter, dict(table))
 
 
 def _rows(reporter: pytest.TerminalReporter, rows: dict[str, Cost]) -> None:

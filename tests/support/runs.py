@@ -58,7 +58,13 @@ def unmeasured() -> dict[str, str]:
 
 
 class Zygote:
-    """A process that has imported the program and is forked for each run; use it in ``with``."""
+    """A process that has imported the program and is forked for each run; use it in ``with``.
+
+    Attributes:
+        seconds: the CPU time of all runs whose result was read, until the process ends.
+    """
+
+    seconds = 0.0
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -79,6 +85,8 @@ class Zygote:
         self._orders.close()
         if self._process is not None:
             self._process.wait()
+        # From now on they are among those of the ended processes.
+        Zygote.seconds = 0.0
 
     def order(self, order: dict[str, Any], streams: Sequence[int]) -> int:
         """Ask for a run with these three streams. Return the pipe for its process id and its result, a line each."""
@@ -263,7 +271,9 @@ class Run:
 
     def _code(self) -> int:
         with self._results:
-            return int(self._results.readline())
+            code, seconds = self._results.readline().split()
+        Zygote.seconds += float(seconds)
+        return int(code)
 
     def _read(self, name: str) -> str:
         file = self._files[name]

@@ -108,7 +108,7 @@ def child(order: dict[str, Any], streams: Sequence[int]) -> None:
     # On a loaded machine a run may need long to end after a signal.
     signals._PATIENCE_SECONDS = 120.0
     if order["processes"] is not None:
-        schedulers.PROC = Path(order["processes"])
+        schedulers.PROC = Path(order["processes"])  # type: ignore[misc]
     if order["file_size"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["file_size"], order["file_size"]))
     if not order["workers"]:
@@ -160,7 +160,10 @@ def _result(order: dict[str, Any]) -> int:
 
 
 def serve(orders: socket.socket) -> None:
-    """Fork for each order, and write the process id, then the result: the exit code, or minus the signal."""
+    """Fork for each order, and write the process id, then the result.
+
+    It is the exit code, or minus the signal, and the seconds of CPU time.
+    """
     results: dict[int, int] = {}
     ended, end = os.pipe()
     os.set_blocking(end, False)
@@ -194,10 +197,10 @@ def serve(orders: socket.socket) -> None:
 def _report(results: dict[int, int]) -> None:
     """Write the results of ended runs."""
     for pid, pipe in list(results.items()):
-        found, status = os.waitpid(pid, os.WNOHANG)
+        found, status, used = os.wait4(pid, os.WNOHANG)
         if found:
             with suppress(BrokenPipeError):
-                os.write(pipe, f"{os.waitstatus_to_exitcode(status)}\n".encode())
+                os.write(pipe, f"{os.waitstatus_to_exitcode(status)} {used.ru_utime + used.ru_stime}\n".encode())
             os.close(pipe)
             del results[pid]
 

@@ -58,8 +58,14 @@ def address(folder: Path, place: str) -> tuple[str, str]:
 
 
 # The archive is built first, because Playwright's event loop prevents another one in this thread.
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        *((width, "light") for width in WIDTHS),
+        (WIDTHS[0], "dark"),
+        *(pytest.param(width, "dark", marks=pytest.mark.slow) for width in WIDTHS[1:]),
+    ],
+)
 def test_axe_finds_nothing(whole: Built, folder: Path, chromium: Browser, width: int, scheme: Any) -> None:
     context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
     page = context.new_page()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.archive.builder import Built
-from tests.site.browser.tabs import Tab, told, until
+from tests.site.browser.tabs import ChromiumTab, Tab, told, until
 from tests.site.browser.trap import Trap
 
 pytestmark = pytest.mark.browser
@@ -39,14 +39,16 @@ def test_every_page_opens_and_is_clicked_without_console_output(
     built: Built = request.getfixturevalue(blog)
     tab.before_pages(WITNESS)
     pages = sorted((built.layout.latest / "site").rglob("*.html"))
+    # Chromium opens all of the hostile pages; test_payloads tries each payload in both.
+    step = 4 if blog == "hostile" and not isinstance(tab, ChromiumTab) else 1
     clicked = 0
-    for path in pages:
+    for path in pages[::step]:
         tab.goto(path.as_uri())
         clicked += tab.evaluate(CLICK_EVERYTHING)
         assert tab.evaluate("location.href") == path.as_uri(), "a click left the page"
         assert told(tab, built.root, trap) == [], path
     assert len(pages) > 100
-    assert clicked > 2_000
+    assert clicked > 2_000 // step
 
 
 @pytest.mark.parametrize(

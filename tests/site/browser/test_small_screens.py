@@ -57,8 +57,10 @@ def test_every_page_fits_and_is_usable_and_readable(small: Page, blog: str, requ
     built: Built = request.getfixturevalue(blog)
     folder = built.layout.latest / "site"
     pages = sorted(folder.rglob("*.html"))
+    # It has hundreds of entries for the same few templates.
+    step = 3 if blog == "hostile" else 1
     wrong = {}
-    for path in pages:
+    for path in pages[::step]:
         small.goto(path.as_uri())
         for width in (PHONE, TABLET):
             small.set_viewport_size({"width": width, "height": 812})
