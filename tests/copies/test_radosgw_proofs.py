@@ -93,7 +93,7 @@ def is_whole(
 
 
 @pytest.mark.parametrize("locks", [False, True])
-@pytest.mark.parametrize("most", [10, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("most", [5, pytest.param(50, marks=pytest.mark.slow)])
 def test_killed_again_and_again_it_ends_well(
     service: Service, client: S3Client, source: Built, tmp_path: Path, locks: bool, most: int
 ) -> None:

@@ -140,7 +140,7 @@ def test_the_demo_arrives_and_shows_the_same_texts(tool: Tool, site: Site, tmp_p
         assert seen(page, "".join(more), lines=True) == seen(page, as_html(record.more), lines=True), entry_id
 
 
-@pytest.mark.parametrize("kills", [15, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [6, pytest.param(50, marks=pytest.mark.slow)])
 def test_after_many_kills_nothing_is_duplicated_or_lost(site: Site, tmp_path: Path, kills: int) -> None:
     mover, chance = Mover(site, tmp_path), random.Random(os.environ.get("SEED", "house"))
     for _ in range(kills):
