@@ -26,16 +26,20 @@ from exporter.model.kinds import Kind
 from exporter.serve.app import Server
 from exporter.serve.listening import Place
 from exporter.settings import Settings
+from exporter.site import thumbnails
 from tests.archive.builder import Built, record
 from tests.serve.serving import Served, served
 from tests.site.building import build, demo_archive, stored
+from tests.support.in_process import InProcess
 
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("serve") / "demo"
     demo_archive(root)
-    build(Built.reopen(root), title="潮だまり日記")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(thumbnails, "Worker", InProcess)
+        build(Built.reopen(root), title="潮だまり日記")
     return root
 
 

@@ -19,6 +19,16 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Audit a narrow page in light colours and a wide one in dark ones; the long form has all four."""
+    for item in items:
+        values = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        if "test_axe_" in item.name and {"width", "scheme"} <= values.keys() and item.path.name != "test_kinds.py":
+            is_narrow = values["width"] in {360, 375, "phone"}
+            if is_narrow != (values["scheme"] == "light"):
+                item.add_marker("slow")
+
+
 @pytest.fixture(scope="session")
 def _witness() -> Iterator[Trap]:
     with Trap() as trap:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from tests.site.browser.test_payloads import TOUCH, WITNESS
 from tests.site.browser.trap import Trap
 from tests.site.building import of_records, stored
 from tests.support.pictures import png
+from tests.support.runs import Runs
 
 pytestmark = pytest.mark.browser
 
@@ -75,10 +74,10 @@ def watched(tab: Tab) -> Tab:
     return tab
 
 
-def program(*arguments: object) -> bytes:
-    return subprocess.run(
-        [sys.executable, "-m", "exporter", *map(str, arguments)], check=True, capture_output=True
-    ).stdout
+def program(runs: Runs, *arguments: object) -> str:
+    done = runs.run(*arguments)
+    assert done.code == 0, done.err
+    return done.out
 
 
 def looked_at(tab: Tab, trap: Trap, page: Path) -> list[str]:
@@ -91,9 +90,9 @@ def looked_at(tab: Tab, trap: Trap, page: Path) -> list[str]:
     return [*told(tab, page.parent, trap), *others]
 
 
-def test_the_single_page(watched: Tab, trap: Trap, opened: Built, tmp_path: Path) -> None:
+def test_the_single_page(runs: Runs, watched: Tab, trap: Trap, opened: Built, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    program("export", "html", opened.root, out, "--public-open-flg", "1", "--visible-delete-flg", "f", "-q")
+    program(runs, "export", "html", opened.root, out, "--public-open-flg", "1", "--visible-delete-flg", "f", "-q")
     page = out / "book-public.html"
     assert looked_at(watched, trap, page) == []
     assert watched.evaluate("document.images.length") >= 3
@@ -109,9 +108,18 @@ def test_the_single_page(watched: Tab, trap: Trap, opened: Built, tmp_path: Path
     assert {f"{FILES}/a.svg", f"{FILES}/b.html"} <= left
 
 
-def test_the_chapters_of_the_book(watched: Tab, trap: Trap, opened: Built, tmp_path: Path) -> None:
+def test_the_chapters_of_the_book(runs: Runs, watched: Tab, trap: Trap, opened: Built, tmp_path: Path) -> None:
     program(
-        "export", "epub", opened.root, tmp_path / "out", "--public-open-flg", "1", "--visible-delete-flg", "f", "-q"
+        runs,
+        "export",
+        "epub",
+        opened.root,
+        tmp_path / "out",
+        "--public-open-flg",
+        "1",
+        "--visible-delete-flg",
+        "f",
+        "-q",
     )
     with zipfile.ZipFile(tmp_path / "out" / "book-public.epub") as book:
         book.extractall(tmp_path / "book")
@@ -124,15 +132,15 @@ def test_the_chapters_of_the_book(watched: Tab, trap: Trap, opened: Built, tmp_p
     assert told(watched, tmp_path / "book", trap) == []
 
 
-def test_a_record_as_a_page(watched: Tab, trap: Trap, opened: Built, tmp_path: Path) -> None:
+def test_a_record_as_a_page(runs: Runs, watched: Tab, trap: Trap, opened: Built, tmp_path: Path) -> None:
     page = tmp_path / "record.html"
     for number in range(1, len(EMBEDDING) + len(REACHING) + 20, 3):
         for kind in ("entry", "comment"):
-            page.write_bytes(program("show", opened.root, kind, number, "--html"))
+            page.write_text(program(runs, "show", opened.root, kind, number, "--html"), "utf-8")
             assert looked_at(watched, trap, page) == []
 
 
-def test_changes_as_a_page(watched: Tab, trap: Trap, opened: Built, tmp_path: Path) -> None:
+def test_changes_as_a_page(runs: Runs, watched: Tab, trap: Trap, opened: Built, tmp_path: Path) -> None:
     page = tmp_path / "changes.html"
-    program("diff", opened.root, "--html", page, "-q")
+    program(runs, "diff", opened.root, "--html", page, "-q")
     assert looked_at(watched, trap, page) == []

@@ -15,6 +15,7 @@ from tests.site.browser.test_audit import audit, invalid
 from tests.site.browser.test_exports import program
 from tests.site.browser.test_pages import CLICK_EVERYTHING, WITNESS
 from tests.site.browser.trap import Trap
+from tests.support.runs import Runs, Zygote
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -39,10 +40,11 @@ PRESSED = "nav, .top, form, button, input, select, dialog, summary:not(.body *),
 
 
 @pytest.fixture(scope="session")
-def book(whole: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def book(whole: Built, tmp_path_factory: pytest.TempPathFactory, zygote: Zygote) -> Path:
     """The single page with all entries."""
     out = tmp_path_factory.mktemp("book") / "out"
-    program("export", "html", whole.root, out, "--public-open-flg", "1", "--visible-delete-flg", "f", "-q")
+    with Runs(out.parent / "runs", zygote) as runs:
+        program(runs, "export", "html", whole.root, out, "--public-open-flg", "1", "--visible-delete-flg", "f", "-q")
     return out / "book-public.html"
 
 

@@ -21,6 +21,7 @@ from tests.fleet.building import build_blog, entry
 from tests.site.browser.test_audit import WIDTHS, audit, invalid
 from tests.site.browser.test_exports import program
 from tests.site.test_single import edited
+from tests.support.runs import Runs, Zygote
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -31,7 +32,7 @@ PAPERS = {"light": "rgb(251, 250, 246)", "dark": "rgb(21, 25, 27)"}
 
 
 @pytest.fixture(scope="module")
-def pages(demo: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pages(demo: Built, tmp_path_factory: pytest.TempPathFactory, zygote: Zygote) -> Path:
     """A folder with one page of each kind."""
     folder = tmp_path_factory.mktemp("beside")
     built = edited(folder / "edited")
@@ -43,7 +44,19 @@ def pages(demo: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert found is not None
         (folder / f"{name}.html").write_bytes(made.record(kind, record_id, found.data(), found.version, 3, gone=3))
     (folder / "message.html").write_text(message_page("見つかりません。", "", "ja", ("index.html", "ホーム")), "utf-8")
-    program("export", "html", demo.root, folder / "book", "--public-open-flg", "1", "--visible-delete-flg", "f", "-q")
+    with Runs(folder / "runs", zygote) as runs:
+        program(
+            runs,
+            "export",
+            "html",
+            demo.root,
+            folder / "book",
+            "--public-open-flg",
+            "1",
+            "--visible-delete-flg",
+            "f",
+            "-q",
+        )
     fleet = folder / "fleet"
     built = build_blog(fleet, "blog01.example.jp", [entry(1)])
     site = archive_place(fleet, built.blog_id) / "latest" / "site"
