@@ -90,7 +90,10 @@ def test_killed_workers_lose_nothing(runs: Runs, root: Path, sites: dict[str, by
     assert files(root) == sites
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGTERM, *(pytest.param(each, marks=pytest.mark.slow) for each in (signal.SIGINT, signal.SIGKILL))],
+)
 def test_a_terminated_command_leaves_no_process(
     runs: Runs, root: Path, sites: dict[str, bytes], number: signal.Signals
 ) -> None:

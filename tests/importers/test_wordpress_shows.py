@@ -59,8 +59,17 @@ def made_up() -> Memory:
     return records
 
 
-@pytest.mark.parametrize("name", ["demo", "made up"])
-@pytest.mark.parametrize(("form", "style"), [("wxr", "html"), ("wxr", "blocks"), ("movabletype", "html")])
+@pytest.mark.parametrize(
+    ("form", "style", "name"),
+    [
+        ("wxr", "html", "demo"),
+        ("wxr", "blocks", "demo"),
+        ("movabletype", "html", "demo"),
+        ("wxr", "html", "made up"),
+        pytest.param("wxr", "blocks", "made up", marks=pytest.mark.slow),
+        pytest.param("movabletype", "html", "made up", marks=pytest.mark.slow),
+    ],
+)
 def test_the_text_equals_that_of_the_blog(
     tool: Tool, installed: Path, tmp_path: Path, page: Page, name: str, form: str, style: str
 ) -> None:
