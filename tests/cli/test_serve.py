@@ -61,7 +61,9 @@ def told(pipe: Path) -> str:
     """Return what a process writes into a named pipe."""
     handle = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     with os.fdopen(handle, encoding="utf-8") as stream:
-        assert select.select([handle], [], [], PATIENCE_SECONDS)[0], "nothing was written"
+        waiting = select.poll()
+        waiting.register(handle, select.POLLIN)
+        assert waiting.poll(PATIENCE_SECONDS * 1000), "nothing was written"
         os.set_blocking(handle, True)
         return stream.read()
 

@@ -230,7 +230,13 @@ class Run:
     @property
     def is_over(self) -> bool:
         """Whether the process has ended, so that :meth:`wait` does not wait."""
-        return self.ended or bool(select.select([self._results], [], [], 0)[0])
+        return self.ended or self._ends_within(0.0)
+
+    def _ends_within(self, seconds: float) -> bool:
+        # Not select, which knows the first 1,024 descriptors of a process alone.
+        waiting = select.poll()
+        waiting.register(self._results, select.POLLIN)
+        return bool(waiting.poll(seconds * 1000))
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal; a run that has ended already is fine."""
@@ -242,7 +248,7 @@ class Run:
     def goes_on_until(self, happened: Callable[[], bool]) -> bool:
         """Wait for an event that others notice; return false if the run ends before it."""
         while not happened():
-            if select.select([self._results], [], [], 0.002)[0]:
+            if self._ends_within(0.002):
                 return False
         return True
 
@@ -262,7 +268,7 @@ class Run:
 
     def wait(self, timeout: float = 600.0) -> Done:
         """Wait for the end; a run that takes too long is killed, and its output shown."""
-        if not select.select([self._results], [], [], timeout)[0]:
+        if not self._ends_within(timeout):
             self.signal(signal.SIGKILL)
         code = self._code()
         said = self.stdout()

@@ -77,8 +77,9 @@ class Terminal:
         return self._run.wait(PATIENCE_SECONDS).code
 
     def _read(self, until: float, *, patient: bool = False) -> bool:
-        ready, _, _ = select.select([self._here], [], [], max(0.0, until - time.monotonic()))
-        if not ready:
+        waiting = select.poll()
+        waiting.register(self._here, select.POLLIN)
+        if not waiting.poll(max(0.0, until - time.monotonic()) * 1000):
             if not patient:
                 self._run.signal(signal.SIGKILL)
             return False
