@@ -144,13 +144,13 @@ async def test_a_hostile_feed_loses_nothing(tmp_path: Path, name: str) -> None:
         outcome, error = await back_up(root, blog)
         assert outcome is not None, error
         assert outcome.problems == []
-        before = dict(Archive.open(root).state().scan(Kind.ENTRIES))
+        before = dict(Archive.open(root).records(Kind.ENTRIES))
         blog.instead[f"{blog.root}/entry"] = FEEDS[name](blog)
         outcome, error = await back_up(root, blog)
     lines = said(outcome, error)
     assert lines, "nothing was said"
     check_lines(lines)
-    held = dict(Archive.open(root).state().scan(Kind.ENTRIES))
+    held = dict(Archive.open(root).records(Kind.ENTRIES))
     assert before.items() <= held.items(), "something that was saved is lost"
     assert not [found for found in verify(Archive.open(root)) if found.damage]
 
@@ -160,13 +160,13 @@ async def test_a_hostile_service_document_loses_nothing(tmp_path: Path, name: st
     root = tmp_path / "archive"
     async with served(example_blog(20, 2)) as blog:
         await back_up(root, blog)
-        before = dict(Archive.open(root).state().scan(Kind.ENTRIES))
+        before = dict(Archive.open(root).records(Kind.ENTRIES))
         blog.instead[blog.root] = SERVICES[name](blog)
         outcome, error = await back_up(root, blog)
         assert not [path for path, _ in blog.asked if "evil" in path]
     check_lines(said(outcome, error))
     assert said(outcome, error)
-    assert dict(Archive.open(root).state().scan(Kind.ENTRIES)) == before
+    assert dict(Archive.open(root).records(Kind.ENTRIES)) == before
 
 
 @pytest.mark.parametrize("name", FEEDS)
@@ -179,7 +179,7 @@ async def test_a_first_backup_of_a_hostile_feed_says_what_is_wrong(tmp_path: Pat
     check_lines(said(outcome, error))
     if Archive.exists(root):
         assert not [found for found in verify(Archive.open(root)) if found.damage]
-        for record_id, record in Archive.open(root).state().scan(Kind.ENTRIES):
+        for record_id, record in Archive.open(root).records(Kind.ENTRIES):
             assert record["id"] == record_id
 
 

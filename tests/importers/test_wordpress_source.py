@@ -107,7 +107,7 @@ def posts(root: Path) -> dict[str, Post]:
 
 
 def comments(root: Path) -> dict[str, Comment]:
-    return {key: WordPressService().comment(raw) for key, raw in Archive.open(root).state().scan(Kind.COMMENTS)}
+    return {key: WordPressService().comment(raw) for key, raw in Archive.open(root).records(Kind.COMMENTS)}
 
 
 def counts(outcome: Outcome) -> dict[str, tuple[int, int, int]]:
@@ -125,7 +125,7 @@ async def test_a_whole_blog_is_in_the_archive_and_nights_bring_what_changed(
     truth = blog.truth()
     compare_entries(posts(root), truth["entries"])
     compare_comments(comments(root), truth["comments"])
-    files = dict(Archive.open(root).state().scan(Kind.FILES))
+    files = dict(Archive.open(root).records(Kind.FILES))
     assert set(files) == {str(each["id"]) for each in truth["files"]}
     upload = WordPressService().upload(next(iter(files.values())))
     assert (upload.width, upload.height, upload.extension) == (20, 10, "png")

@@ -64,7 +64,7 @@ def page_of(root: Path, asset: dict[str, Any]) -> bytes:
 
 
 def records(root: Path, kind: Kind) -> dict[str, dict[str, Any]]:
-    return dict(Archive.open(root).state().scan(kind))
+    return dict(Archive.open(root).records(kind))
 
 
 @pytest.mark.parametrize(

@@ -109,10 +109,10 @@ async def test_texts_come_from_the_file_and_addresses_and_pictures_from_the_page
                 assert entry.author == "umi"
         draft = next(each for each in found.values() if each.title == "下書き")
         assert (draft.audience, draft.permalink) == (Audience.DRAFT, "")
-        comments = dict(Archive.open(root).state().scan(Kind.COMMENTS))
+        comments = dict(Archive.open(root).records(Kind.COMMENTS))
         assert len(comments) == 24
         assert sum("sources" in raw for raw in comments.values()) == 24
-        pictures = [raw for url, raw in Archive.open(root).state().scan(Kind.ASSETS) if "/img/" in url]
+        pictures = [raw for url, raw in Archive.open(root).records(Kind.ASSETS) if "/img/" in url]
         assert [raw["status"] for raw in pictures].count(404) == 4
         assert all(raw["refs"] for raw in pictures)
         manifest = Archive.open(root).manifest(2)

@@ -78,7 +78,7 @@ async def back_up(
 
 
 def records(root: Path, kind: Kind) -> dict[str, dict[str, Any]]:
-    return dict(Archive.open(root).state().scan(kind))
+    return dict(Archive.open(root).records(kind))
 
 
 def everything_in(root: Path) -> bytes:

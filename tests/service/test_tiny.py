@@ -69,7 +69,7 @@ async def back_up(root: Path, blog: TinyBlog, service: BlogService | None = None
 
 
 def records(root: Path, kind: Kind) -> dict[str, dict[str, Any]]:
-    return dict(Archive.open(root).state().scan(kind))
+    return dict(Archive.open(root).records(kind))
 
 
 async def test_it_is_backed_up_completely(tmp_path: Path, blog: TinyBlog) -> None:

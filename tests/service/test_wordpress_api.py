@@ -62,7 +62,7 @@ def posts(root: Path) -> dict[str, Post]:
 
 
 def comments(root: Path) -> dict[str, Comment]:
-    return {key: WordPressService().comment(raw) for key, raw in Archive.open(root).state().scan(Kind.COMMENTS)}
+    return {key: WordPressService().comment(raw) for key, raw in Archive.open(root).records(Kind.COMMENTS)}
 
 
 def problems(outcome: Outcome) -> str:
@@ -99,7 +99,7 @@ async def test_everything_is_saved_in_few_requests_and_a_second_run_finds_nothin
     }  # fmt: skip
     assert (talk["2"].parent, talk["2"].by_owner, talk["1"].by_owner, talk["3"].by_owner) == ("1", True, False, None)
     assert talk["1"].email == "c1@mail.example"
-    upload = WordPressService().upload(dict(Archive.open(root).state().scan(Kind.FILES))["201"])
+    upload = WordPressService().upload(dict(Archive.open(root).records(Kind.FILES))["201"])
     assert (upload.name, upload.title, upload.alt, upload.description) == ("umi.png", "海 & 空", "the sea", "A caption")
     assert outcome.completeness is not None
     assert outcome.completeness["comments"]["expected"] == 7

@@ -108,7 +108,7 @@ def child(order: dict[str, Any], streams: Sequence[int]) -> None:
     # On a loaded machine a run may need long to end after a signal.
     signals._PATIENCE_SECONDS = 120.0
     if order["processes"] is not None:
-        schedulers.PROC = Path(order["processes"])  # type: ignore[misc]
+        schedulers.PROC = Path(order["processes"])  # type: ignore[misc]  # final for all but the forks of tests
     if order["file_size"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["file_size"], order["file_size"]))
     if not order["workers"]:
