@@ -48,7 +48,7 @@ def blogs(tmp_path: Path) -> Path:
 
 
 def options(service: DemoService) -> list[str]:
-    return ["--base-url", service.base_url, "--assets", "none", "--retries", "0", "--give-up-after", "1s"]
+    return ["--base-url", service.base_url, "--assets", "none", "--retries", "0", "--give-up-after", "60s"]
 
 
 def failures_noted(root: Path) -> int:

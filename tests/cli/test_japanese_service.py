@@ -27,7 +27,7 @@ from tests.support.runs import Runs, Zygote
 from tests.wordpress.fake import LOGIN, in_thread
 
 BLOG = "one.blog.example.jp"
-IMPATIENT = ("--retries", "0", "--give-up-after", "1s")
+IMPATIENT = ("--retries", "0", "--give-up-after", "60s")
 PUBLIC = ("--public-open-flg", "1", "--visible-delete-flg", "f")
 
 
@@ -165,7 +165,9 @@ class TestBackup:
         ):
             reader.run(*command)
         run.signal(signal.SIGINT)
-        reader.read(run.wait(), "backup interrupted")
+        interrupted = run.wait()
+        assert interrupted.code == 130, interrupted
+        reader.read(interrupted, "backup interrupted")
         service.before = None
         reader.run("status", root)
         reader.run("log", root)

@@ -90,7 +90,7 @@ def english_lines(text: str) -> dict[str, list[str]]:
     }
 
 
-IMPATIENT = {"BLOG_EXPORTER_RETRIES": "0", "BLOG_EXPORTER_GIVE_UP_AFTER": "1s"}
+IMPATIENT = {"BLOG_EXPORTER_RETRIES": "0", "BLOG_EXPORTER_GIVE_UP_AFTER": "60s"}
 
 
 @dataclass

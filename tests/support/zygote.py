@@ -132,6 +132,9 @@ def child(order: dict[str, Any], streams: Sequence[int]) -> None:
         traceback.print_exc()
     finally:
         if measured is not None:
+            # The command has ended: a signal that arrives now must not end the measuring.
+            for late in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(late, signal.SIG_IGN)
             measured.stop()
             measured.save()
         os._exit(code)

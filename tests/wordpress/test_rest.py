@@ -14,7 +14,7 @@ from exporter.http.retry import RetryPolicy
 from exporter.wordpress import WordPressApi, application_password, open_wordpress
 from tests.wordpress.fake import LOGIN, FakeWordPress, running_wordpress
 
-ONCE = RetryPolicy(retries=0, give_up_after=1.0)
+ONCE = RetryPolicy(retries=0, give_up_after=60.0)
 OWNER = application_password(*LOGIN)
 NOBODY = Credentials()
 
