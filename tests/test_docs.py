@@ -11,8 +11,10 @@ from exporter import errors
 from exporter.cli.main import COMMANDS
 from exporter.demo.content import demo_blog
 from exporter.settings import PREFIX, SETTINGS
+from exporter.worker import Worker
 from tests.cli.conftest import Program
 from tests.support.demo_service import DemoService
+from tests.support.workers import call_here
 
 ROOT = Path(__file__).parent.parent
 COMMANDS_PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
@@ -20,6 +22,11 @@ EXIT_CODES_PAGE = (ROOT / "docs" / "exit-codes.md").read_text(encoding="utf-8")
 DOCUMENTS = [ROOT / name for name in ("README.md", "README.ja.md", "CONTRIBUTING.md", "CHANGELOG.md")] + sorted(
     (ROOT / "docs").glob("*.md")
 )
+
+
+@pytest.fixture(autouse=True)
+def _workers_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Worker, "submit", call_here)
 
 
 def codes(of: type[errors.BlogExporterError] = errors.BlogExporterError) -> set[int]:

@@ -69,6 +69,7 @@ def _kill(_: object) -> None:
     signal.raise_signal(signal.SIGKILL)
 
 
+@pytest.mark.thorough
 def test_a_crash_is_named_and_the_next_call_has_a_new_process_with_the_shared_value() -> None:
     with Worker(shared=[1, 2]) as worker:
         with pytest.raises(WorkerFailed, match="it ended with -9"):
@@ -84,6 +85,7 @@ def test_a_call_to_a_process_that_has_crashed_fails() -> None:
             worker.submit(len, bytes(1 << 20))
 
 
+@pytest.mark.thorough
 def test_a_call_that_takes_too_long_is_killed() -> None:
     with Worker() as worker:
         with pytest.raises(TimeoutError):
@@ -157,6 +159,7 @@ def test_the_child_process() -> None:
     assert reason.startswith("TypeError: ")
 
 
+@pytest.mark.thorough
 def test_a_process_that_does_not_start_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     with Worker() as worker, pytest.raises(WorkerFailed, match="No such file"):

@@ -514,6 +514,7 @@ def test_the_mounts_of_network_folders(
     assert (other.type, other.is_remote) == ("ext4", False)
 
 
+@pytest.mark.thorough
 def test_two_programs_on_the_path(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = tmp_path / "old"
     old.mkdir()

@@ -61,7 +61,12 @@ def test_a_real_bash_completes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shell", "word"), [("bash", "complete -o"), ("zsh", "compdef"), ("fish", "complete --no-files")]
+    ("shell", "word"),
+    [
+        pytest.param("bash", "complete -o", marks=pytest.mark.thorough),
+        ("zsh", "compdef"),
+        ("fish", "complete --no-files"),
+    ],
 )
 def test_every_shell_has_its_script(program: Program, shell: str, word: str) -> None:
     printed = program("completion", shell)

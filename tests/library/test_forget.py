@@ -31,6 +31,7 @@ from exporter.model.kinds import Kind
 from exporter.settings import Settings, resolve
 from tests.archive.versions import ArchiveMaker, comment, entry, plain_states
 from tests.support.instants import copy_with_links, instants
+from tests.support.local_worker import LocalWorker
 
 NAME = "忘れてほしい人"
 TEXT = "この書き込みは「消して」ください & <b>全部</b>。"
@@ -89,6 +90,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("forget")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patch.setattr("exporter.site.thumbnails.Worker", LocalWorker)
         return Path(made(folder).root)
 
 

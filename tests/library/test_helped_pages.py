@@ -86,6 +86,7 @@ def test_a_file_waits_for_the_pages_before_it() -> None:
     assert seen == [name for number in range(200) for name in (f"{number}.md", f"after {number}")]
 
 
+@pytest.mark.thorough
 def test_pages_that_are_ready_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "_BYTES_AHEAD", 1_000)
     ready, most = 0, 0
@@ -125,6 +126,7 @@ def test_a_failure_is_named() -> None:
         list(with_help(_pages(9, call=int, around="x"), lambda _: False, alone=0))
 
 
+@pytest.mark.thorough
 def test_a_crash_is_named() -> None:
     with pytest.raises(BlogExporterError, match=r"failed: it ended with 7\. Run again"):
         list(with_help(_pages(9, call=_crash), lambda _: False, alone=0))

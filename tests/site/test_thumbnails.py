@@ -298,6 +298,7 @@ class TestSites:
         Path(blog.layout.site_pictures).write_bytes(notes.replace(b"DIGEST", Path(path).stem.encode()))
         assert blog.make().of(path).thumbnail
 
+    @pytest.mark.thorough
     @pytest.mark.usefixtures("processes")
     def test_a_process_that_dies_costs_one_picture(self, blog: Blog, monkeypatch: pytest.MonkeyPatch) -> None:
         paths = [blog.add(encoded(photo(1800, 1200), quality=90)) for _ in range(4)]
