@@ -115,6 +115,12 @@ class TestAppendLine:
             atomic.append_line(path, line)
         assert path.read_bytes() == b"1\n2\n3\n"
 
+    def test_an_incomplete_line_before_it_is_removed(self, tmp_path: Path) -> None:
+        path = tmp_path / "runs.jsonl"
+        path.write_bytes(b"1\n2")
+        atomic.append_line(path, b"3\n")
+        assert path.read_bytes() == b"1\n3\n"
+
     @settings(max_examples=60)
     @given(st.lists(st.integers(0, 200_000), max_size=3), st.integers(0, 200_000))
     def test_bytes_after_the_last_line_feed_are_removed(

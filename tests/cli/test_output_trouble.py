@@ -189,7 +189,6 @@ def test_a_backup_outlives_its_terminal(runs: Runs, service: DemoService, tmp_pa
 @pytest.mark.parametrize(
     "query", [*OFTEN, *(pytest.param(each, marks=pytest.mark.thorough) for each in RARELY)], ids=" ".join
 )
-@pytest.mark.sample(1)
 def test_a_query_to_a_full_disk_fails_in_one_line(runs: Runs, made: Path, query: tuple[str, ...]) -> None:
     done = to_full_disk(runs, query[0], made, *query[1:], "-q")
     assert done.code == 28, done

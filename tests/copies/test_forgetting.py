@@ -94,6 +94,15 @@ def test_a_store_follows_and_keeps_what_is_the_same(root: Path, tmp_path: Path) 
     assert remove_forgotten(Archive.open(root), store) == []
 
 
+def test_the_pictures_of_a_removed_entry_leave_a_store(root: Path, tmp_path: Path) -> None:
+    store, picture = FolderStore(tmp_path / "store"), f"assets/{DIGESTS[0][:2]}/{DIGESTS[0]}.jpg"
+    pushed(root, store)
+    assert picture in sent(tmp_path / "store")
+    forget(Archive.open(root), resolve(PLAIN), ForgettingRequest(entries=("2",)))
+    assert picture in remove_forgotten(Archive.open(root), store)
+    assert picture not in sent(tmp_path / "store")
+
+
 def test_copies_follow_a_removal_and_a_prune_after_it(root: Path, tmp_path: Path) -> None:
     folder, place = tmp_path / "copy", tmp_path / "store"
     pulled(FolderStore(root), folder)

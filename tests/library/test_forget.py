@@ -196,6 +196,22 @@ def test_an_entry_goes_with_its_comments_and_the_files_that_only_it_used(layout:
     assert Archive.open(layout.root).manifest(3).counts["assets"].changed == 0
 
 
+def test_a_picture_that_another_entry_shows_under_another_address_stays(tmp_path: Path, settings: Settings) -> None:
+    maker = ArchiveMaker(tmp_path / "archive")
+    maker.commit(
+        {
+            Kind.ENTRIES: {"1": entry("1"), "2": entry("2")},
+            Kind.ASSETS: {"u": asset("u", DIGESTS[0], "2"), "w": asset("w", DIGESTS[0], "1")},
+        }
+    )
+    picture = maker.layout.assets / DIGESTS[0][:2] / f"{DIGESTS[0]}.jpg"
+    picture.parent.mkdir(mode=0o700)
+    picture.write_bytes(b"x")
+    forget(Archive.open(maker.layout.root), settings, ForgettingRequest(entries=("2",)))
+    assert picture.read_bytes() == b"x"
+    assert damages(maker.layout.root) == []
+
+
 def test_records_of_assets_from_a_stranger_do_no_harm(tmp_path: Path, settings: Settings) -> None:
     maker = ArchiveMaker(tmp_path / "archive")
     odd = {

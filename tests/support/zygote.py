@@ -12,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import gc
 import importlib
+import inspect
 import json
 import os
 import pkgutil
@@ -29,6 +30,8 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+import coverage
 
 import exporter
 from exporter.cli import signals
@@ -140,15 +143,17 @@ def child(order: dict[str, Any], streams: Sequence[int]) -> None:
         os._exit(code)
 
 
-def _measured(order: dict[str, Any]) -> Any:
+def _measured(order: dict[str, Any]) -> coverage.Coverage | None:
     """Begin to measure coverage if the tests do. A run that is killed, traced or limited is not measured."""
     special = (order["kill_at"], order["trace"], order["file_size"])
     if not order["coverage"] or special != (None, None, None):
         return None
-    import coverage  # noqa: PLC0415 - only if it is asked for
-
     os.environ["COVERAGE_PROCESS_CONFIG"] = order["coverage"]
-    return coverage.process_startup(force=True)
+    measured = coverage.Coverage(config_file=f":data:{order['coverage']}", include=[f"{exporter.__path__[0]}/*"])
+    # With it, each run would also look for all files that it did not use.
+    measured.set_option("run:source", None)
+    measured.start()
+    return measured
 
 
 def _result(order: dict[str, Any]) -> int:
@@ -212,6 +217,8 @@ if __name__ == "__main__":
     for module in pkgutil.walk_packages(exporter.__path__, "exporter."):
         if module.name != "exporter.__main__":
             importlib.import_module(module.name)
+    # Coverage asks for the stack in each run, and Python first resolves the path of every module for it.
+    inspect.stack()
     gc.freeze()
     with socket.socket(fileno=int(sys.argv[1])) as given:
         serve(given)

@@ -51,6 +51,20 @@ def test_a_file_is_named_by_its_content(layout: Layout) -> None:
     assert AssetStore(layout).files() == {SHA: StoredFile(PATH, len(BODY))}
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux tells what a descriptor is of")
+def test_content_is_durable_before_it_is_named(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[tuple[str, bytes]] = []
+
+    def fsync(handle: int) -> None:
+        path = Path(f"/proc/self/fd/{handle}").readlink()
+        if path.is_file():
+            synced.append((path.parent.name, path.read_bytes()))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    keep(AssetStore(layout))
+    assert ("assets", BODY) in synced, "in the folder of parts"
+
+
 def test_the_same_content_is_stored_once(layout: Layout) -> None:
     store = AssetStore(layout)
     keep(store)
