@@ -55,6 +55,16 @@ def test_no_cell_of_the_table_is_a_formula_or_too_long() -> None:
     assert "区切り" in found[0]["text"]
 
 
+def test_no_title_is_a_formula(subtests: pytest.Subtests) -> None:
+    for first in ("=", "+", "-", "@", "|", "%", "＝", "＋", "－", "＠", " =", "\u3000@"):
+        with subtests.test(first):
+            blog = Memory()
+            blog.entry("1", title=f"{first}SUM(1)")
+            data = export("csv", blog).only().decode("utf-8-sig")
+            (row,) = csv.DictReader(io.StringIO(data, newline=""))
+            assert row["title"].startswith("'"), row
+
+
 def test_json_lines_are_typed_and_lossless() -> None:
     made = hostile_export("jsonl", old_urls=(OLD,), new_url=NEW)
     entries = [json.loads(line) for line in made.files["entries-public.jsonl"].splitlines()]

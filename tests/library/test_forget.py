@@ -212,6 +212,18 @@ def test_a_picture_that_another_entry_shows_under_another_address_stays(tmp_path
     assert damages(maker.layout.root) == []
 
 
+def test_a_plan_on_disk_deletes_no_picture_that_a_record_names(layout: Layout, settings: Settings) -> None:
+    """A plan names what its run had not yet deleted; it may be a stranger's."""
+    plan = forgetting.Forgetting(
+        "2026-01-01T00:00:00Z", {Kind.COMMENTS: frozenset({"8"})}, {"comments": 1}, assets=frozenset(DIGESTS)
+    )
+    forgetting.begin(layout, plan)
+    rebuild(Archive.open(layout.root), settings)
+    assert forgetting.pending(layout) is None
+    assert {path.name for path in layout.assets.rglob("*.jpg")} == {f"{each}.jpg" for each in DIGESTS[:2]}
+    assert damages(layout.root) == []
+
+
 def test_records_of_assets_from_a_stranger_do_no_harm(tmp_path: Path, settings: Settings) -> None:
     maker = ArchiveMaker(tmp_path / "archive")
     odd = {

@@ -71,6 +71,7 @@ async def test_a_death_at_any_request(tmp_path: Path, calm: Path, after: bool, s
             assert outcome.whole
             check(home, wanted)
             writes = len(home.writes)
+            assert writes == requests + (0 if after else 1), "no record that was made is sent again"
             await move(home, small_blog(), folder)
             assert len(home.writes) == writes, "the third run has nothing to do"
 

@@ -464,6 +464,19 @@ def another_record(data: bytes) -> bytes:
     return data.replace(b'entries\t"2"', b'entries\t"9"').replace("山".encode(), "海の日".encode())
 
 
+def test_an_index_that_lost_a_record_is_made_again(tmp_path: Path) -> None:
+    made = small(tmp_path)
+    found = hits_of(made.reader, "山")
+    assert found
+    path = index_path(made.layout)
+    whole = path.read_bytes()
+    records = whole.splitlines(keepends=True)
+    lost = next(place for place in range(1, len(records), 2) if "山".encode() in records[place + 1])
+    path.write_bytes(b"".join(records[:lost] + records[lost + 2 :]))
+    assert hits_of(made.reader, "山") == found
+    assert path.read_bytes() == whole
+
+
 @pytest.mark.parametrize("regex", [False, True])
 @pytest.mark.parametrize("latest", [False, True])
 @pytest.mark.parametrize(

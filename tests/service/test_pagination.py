@@ -203,6 +203,14 @@ def test_a_page_in_the_middle_that_is_empty_is_a_problem() -> None:
     assert "page 2: is empty although the list has 5 pages" in listing.problems[0]
 
 
+def test_a_page_in_the_middle_that_is_shorter_than_another_is_doubted() -> None:
+    listing = entry_pages(DEFAULT)
+    read_through(listing, of(chain(1, 3), chain(2, 3, count=7), chain(3, 3, count=5)))
+    assert listing.complete
+    (doubt,) = listing.doubts
+    assert "page 2: holds 7 items, and another page holds 20" in doubt
+
+
 def test_an_empty_first_page_that_names_a_next_is_a_problem() -> None:
     listing = entry_pages(DEFAULT)
     read_through(listing, of(chain(1, None, count=0, new=0, next=2)))
