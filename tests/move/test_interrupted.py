@@ -131,6 +131,25 @@ async def test_a_run_waits_for_a_request_that_may_still_arrive(tmp_path: Path) -
         assert titles == ["二つ目", "", "一つ目"]
 
 
+async def test_if_a_delayed_request_arrives_during_the_wait_it_is_not_sent_again(tmp_path: Path) -> None:
+    async with running_home() as home:
+        home.death.at, home.death.after = 2, True  # the first post
+        with pytest.raises(ServiceError):
+            await move(home, small_blog(), tmp_path)
+        home.death.at = -1
+        arriving = home.rest_posts.popitem()
+
+        class Waiting(JumpClock):
+            async def sleep(self, seconds: float) -> None:
+                home.rest_posts.setdefault(*arriving)
+                await super().sleep(seconds)
+
+        outcome = await move(home, small_blog(), tmp_path, clock=Waiting(), settling=timedelta(seconds=30))
+        assert outcome.whole
+        posts = [each for each in home.writes if each in {"POST wp/v2/posts", "POST wp/v2/pages"}]
+        assert len(posts) == len(home.rest_posts) == 3, home.writes
+
+
 @pytest.mark.parametrize("kind", ["posts", "media"])
 async def test_if_a_delayed_request_arrives_after_the_wait_the_duplicate_is_deleted(
     tmp_path: Path, calm: Path, kind: str
