@@ -24,7 +24,7 @@ from tests.support.runs import Run, Runs
 
 pytestmark = [pytest.mark.thorough, pytest.mark.no_cover]
 
-BLOGS = 200
+BLOGS = 100
 
 
 @pytest.fixture(scope="module")
