@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 UNSEEN = 0
 _TEXT_BUCKETS: Final = 4096
-"""Texts are counted by a part of their hash, so that memory stays constant."""
+"""Texts are counted by two parts of their hash, so that memory stays constant. Different texts rarely share both."""
 Place = tuple[int, int]
 """Offset and length of a line in a spool."""
 
@@ -282,18 +282,15 @@ class EntryTexts:
         service: reads the entries.
 
     Attributes:
+        alike: the largest number of entries with the same text.
         emptied: the number of entries that lost their text.
     """
 
     def __init__(self, service: BlogService) -> None:
         self._service = service
-        self._texts = array("L", bytes(array("L").itemsize * _TEXT_BUCKETS))
+        self._texts = array("L", bytes(array("L").itemsize * 2 * _TEXT_BUCKETS))
+        self.alike = 0
         self.emptied = 0
-
-    @property
-    def alike(self) -> int:
-        """The largest number of entries with the same text."""
-        return max(self._texts)
 
     def is_blank(self, raw: Raw, bodies: Sequence[str]) -> bool:
         """Return whether an entry with these parts of text has neither a title nor a text."""
@@ -303,7 +300,11 @@ class EntryTexts:
         """Count a new entry's text, or that of one that differs from ``before``."""
         text = "".join(bodies)
         if text:
-            self._texts[hash(text) % _TEXT_BUCKETS] += 1
+            more, one = divmod(hash(text), _TEXT_BUCKETS)
+            places = one, _TEXT_BUCKETS + more % _TEXT_BUCKETS
+            for place in places:
+                self._texts[place] += 1
+            self.alike = max(self.alike, min(self._texts[place] for place in places))
         elif before is not None and any(self._service.texts(before)):
             self.emptied += 1
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,11 @@ from aiohttp import web
 from exporter import lossless_json
 from exporter.crawl.backup import BackupRun
 from exporter.crawl.events import Event, RecordFailed, SweepDone
+from exporter.crawl.ledger import EntryTexts
 from exporter.demo.content import Blog, fields
 from exporter.errors import MassDisappearance
 from exporter.model.kinds import Kind
+from exporter.service.registry import DEFAULT_SERVICE
 from tests.crawl.conftest import MakeCrawl
 from tests.support import faults
 from tests.support.demo_service import DemoService
@@ -245,3 +249,22 @@ async def test_an_entry_that_vanishes_while_the_blog_is_read_is_no_problem(crawl
         assert set(folded(crawl.root)[Kind.ENTRIES]) == {str(number) for number in range(2, 31)}
         assert (await crawl.run()).code == 0
         assert folded(crawl.root) == held(blog)
+
+
+@pytest.mark.parametrize("part", [lambda number: number % 4096, lambda number: number // 4096 % 4096])
+def test_texts_whose_hashes_share_one_part_are_not_the_same(part: Callable[[int], int]) -> None:
+    known: dict[int, str] = {}
+    same = ""
+    for number in itertools.count():
+        same = f"text {number}"
+        if part(hash(same)) in known:
+            break
+        known[part(hash(same))] = same
+    other = known[part(hash(same))]
+    texts = EntryTexts(DEFAULT_SERVICE)
+    for _ in range(5):
+        texts.count([same], None)
+        texts.count([other], None)
+    assert texts.alike == 5
+    texts.count([other], None)
+    assert texts.alike == 6

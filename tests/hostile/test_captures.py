@@ -52,6 +52,8 @@ COMMANDS = (
     ("prune", "--keep-last", "1"), ("rebuild",), ("files",), *ONLINE,
 )  # fmt: skip
 
+EACH_OR_SOME = pytest.mark.parametrize("most", [False, pytest.param(True, marks=pytest.mark.slow)])
+
 
 @pytest.fixture(scope="module")
 def shot(whole: Whole, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -138,11 +140,19 @@ FILES: dict[str, Attack] = {
 }
 
 
+def some(turn: int) -> list[tuple[str, ...]]:
+    """Return the first command and three of the others; ten turns in a row have each of these three times."""
+    others = COMMANDS[1:]
+    return [COMMANDS[0], *(others[(turn * 3 + number) % len(others)] for number in range(3))]
+
+
+@EACH_OR_SOME
 @pytest.mark.parametrize("name", FILES)
-def test_strange_files_in_captures(whole: Whole, archive: Path, tmp_path: Path, name: str) -> None:
+def test_strange_files_in_captures(whole: Whole, archive: Path, tmp_path: Path, name: str, most: bool) -> None:
     outside = Outside.made(tmp_path / "docs")
     FILES[name](archive, outside)
-    wrong, codes = tried(whole, archive, outside, tmp_path)
+    commands = COMMANDS if most else some(list(FILES).index(name))
+    wrong, codes = tried(whole, archive, outside, tmp_path, commands)
     assert wrong == []
     assert codes["verify"] == 13
 
@@ -264,12 +274,14 @@ def all_read(root: Path) -> Iterator[str]:
 BROKEN_ANSWERS = {"chunks of more absurd sizes", "chunks of negative sizes"}
 
 
+@EACH_OR_SOME
 @pytest.mark.parametrize("name", CONTENTS)
-def test_strange_content(whole: Whole, archive: Path, tmp_path: Path, name: str) -> None:
+def test_strange_content(whole: Whole, archive: Path, tmp_path: Path, name: str, most: bool) -> None:
     forge(Layout(archive), 2, CONTENTS[name])
     assert list(all_read(archive)) == []
     outside = Outside.made(tmp_path / "docs")
-    wrong, codes = tried(whole, archive, outside, tmp_path)
+    commands = COMMANDS if most else some(list(CONTENTS).index(name))
+    wrong, codes = tried(whole, archive, outside, tmp_path, commands)
     assert wrong == []
     # A server sent a broken answer, and its record is whole. The archive itself is incomplete, not damaged.
     assert codes["verify"] == (3 if name in BROKEN_ANSWERS else 13)
