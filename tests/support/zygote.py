@@ -148,11 +148,13 @@ def _measured(order: dict[str, Any]) -> coverage.Coverage | None:
     special = (order["kill_at"], order["trace"], order["file_size"])
     if not order["coverage"] or special != (None, None, None):
         return None
-    os.environ["COVERAGE_PROCESS_CONFIG"] = order["coverage"]
-    measured = coverage.Coverage(config_file=f":data:{order['coverage']}", include=[f"{exporter.__path__[0]}/*"])
-    # With it, each run would also look for all files that it did not use.
+    measured = coverage.Coverage(config_file=f":data:{order['coverage']}")
+    # With a source in place of patterns, each run would also look for all files that it did not use.
     measured.set_option("run:source", None)
+    measured.set_option("run:include", [f"{exporter.__path__[0]}/*"])
     measured.start()
+    # Now it has these changes, which are not for the processes that the run starts.
+    os.environ["COVERAGE_PROCESS_CONFIG"] = order["coverage"]
     return measured
 
 

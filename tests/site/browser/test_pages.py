@@ -39,10 +39,10 @@ def test_every_page_opens_and_is_clicked_without_console_output(
     built: Built = request.getfixturevalue(blog)
     tab.before_pages(WITNESS)
     pages = sorted((built.layout.latest / "site").rglob("*.html"))
-    # Chromium opens all of the hostile pages; test_payloads tries each payload in both.
-    step = 4 if blog == "hostile" and not isinstance(tab, ChromiumTab) else 1
+    # Of the hostile pages, Chromium opens every second and Firefox every fourth; test_payloads tries each payload in both.
+    step = 1 if blog == "demo" else 2 if isinstance(tab, ChromiumTab) else 4
     clicked = 0
-    for path in pages[::step]:
+    for path in pages[step // 4 :: step]:
         tab.goto(path.as_uri())
         clicked += tab.evaluate(CLICK_EVERYTHING)
         assert tab.evaluate("location.href") == path.as_uri(), "a click left the page"
