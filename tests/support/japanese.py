@@ -36,7 +36,7 @@ KNOWN = frozenset({
     "wxr", "wacz", "movabletype", "blogger", "atom", "ghost", "jekyll", "pelican", "csv", "jsonfeed", "epub", "parquet",
     "sqlite", "item", "comment", "file", "user", "asset", "entries", "comments", "files", "assets", "blogs", "ja", "en",
     "chmod", "toml", "fc", "bd", "vm", "since", "nowhere", "nonsense", "true", "false", "yes", "no", "version",
-    "title", "data", "completeness", "outcome", "me", "identity", "minisign", "work", "page", "word", "bundle", "bag", "pandas", "article", "image", "nginx", "launchctl", "load", "schtasks", "pip", "install", "apt", "age", "keygen", "mailto", "datasette", "duckdb",
+    "title", "data", "completeness", "outcome", "me", "identity", "minisign", "work", "page", "word", "bundle", "bag", "pandas", "article", "image", "nginx", "jq", "launchctl", "load", "schtasks", "pip", "install", "apt", "age", "keygen", "mailto", "datasette", "duckdb",
 })  # fmt: skip
 """Names of formats, requests, kinds of records, other programs, and people in the sample blog."""
 
