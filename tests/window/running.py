@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -99,7 +100,11 @@ class Running:
         return sorted(each.name for each in found.iterdir()) if found.is_dir() else []
 
     def uploads(self) -> list[Path]:
-        return sorted(each for each in (self.folder / "uploads").rglob("*") if each.is_file())
+        return sorted(each for each in self.paths() if each.is_file() and self.folder / "uploads" in each.parents)
+
+    def paths(self) -> list[Path]:
+        """Return all that is below the window's folder; unlike ``rglob``, in which a folder may vanish meanwhile."""
+        return [Path(top, name) for top, folders, files in os.walk(self.folder) for name in (*folders, *files)]
 
     def peak_bytes(self) -> int:
         status = Path(f"/proc/{self.process.pid}/status").read_text("utf-8")
