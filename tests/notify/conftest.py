@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,12 +24,20 @@ class Ping:
 
 @dataclass
 class FakeMonitor:
-    """Records requests; it answers with each of ``statuses`` in turn and then with 200, each after its ``delay``."""
+    """Records requests; it answers with each of ``statuses`` in turn and then with 200.
+
+    Attributes:
+        asked: set by its first request.
+        may_answer: it answers nothing before this event.
+        answered: how many requests it has answered.
+    """
 
     url: str = ""
     pings: list[Ping] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)
-    delay: float = 0.0
+    asked: threading.Event = field(default_factory=threading.Event)
+    may_answer: threading.Event = field(default_factory=threading.Event)
+    answered: int = 0
     location: str | None = None
 
     @property
@@ -42,6 +49,7 @@ class FakeMonitor:
 def watching() -> Iterator[FakeMonitor]:
     """Serve a monitor from a thread."""
     fake = FakeMonitor()
+    fake.may_answer.set()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -49,7 +57,9 @@ def watching() -> Iterator[FakeMonitor]:
             body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
             headers = {name.lower(): value for name, value in self.headers.items()}
             fake.pings.append(Ping(parts.path.removeprefix("/check"), parse_qs(parts.query), body, headers))
-            time.sleep(fake.delay)
+            fake.asked.set()
+            fake.may_answer.wait(600)
+            fake.answered += 1
             self.send_response(fake.statuses.pop(0) if fake.statuses else 200)
             if fake.location is not None:
                 self.send_header("Location", fake.location)
@@ -71,6 +81,7 @@ def watching() -> Iterator[FakeMonitor]:
         try:
             yield fake
         finally:
+            fake.may_answer.set()
             server.shutdown()
             thread.join()
 

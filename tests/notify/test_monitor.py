@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import time
 import uuid
 
 import pytest
 
 from exporter.errors import ApiError, ConnectFailed, Interrupted, RedirectRefused, UsageError
-from exporter.notify.delivery import MAX_BODY_BYTES, PING_SECONDS, Monitor, Signal
+from exporter.notify.delivery import MAX_BODY_BYTES, Monitor, Signal
 from tests.notify.conftest import FakeMonitor
 
 
@@ -67,35 +66,32 @@ def test_a_monitor_that_is_gone_costs_seconds_at_most() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
-    begun = time.monotonic()
     signals = Monitor(f"http://127.0.0.1:{port}/check")
     asyncio.run(signals.send(Signal.SUCCESS))
     assert isinstance(signals.trouble, ConnectFailed)
-    assert time.monotonic() - begun < PING_SECONDS
 
 
 def test_a_monitor_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, monitor: FakeMonitor) -> None:
     monkeypatch.setattr("exporter.notify.delivery.PING_SECONDS", 0.2)
-    monitor.delay = 0.5
-    begun = time.monotonic()
+    monitor.may_answer.clear()
     signals = Monitor(monitor.url)
     asyncio.run(signals.send(Signal.SUCCESS))
-    assert time.monotonic() - begun < 0.5
+    assert monitor.answered == 0
     assert "did not answer in time" in str(signals.trouble)
 
 
-def test_an_interrupted_run_does_not_wait_for_its_start(monitor: FakeMonitor) -> None:
-    monitor.delay = 0.5
+def test_an_interrupted_run_does_not_wait_for_its_start(monkeypatch: pytest.MonkeyPatch, monitor: FakeMonitor) -> None:
+    monkeypatch.setattr("exporter.notify.delivery.PING_SECONDS", 600.0)
+    monitor.may_answer.clear()
 
     async def run() -> None:
         async with Monitor(monitor.url).started():
-            await asyncio.sleep(0.05)
+            await asyncio.to_thread(monitor.asked.wait, 600)
             raise Interrupted("Interrupted.")
 
-    begun = time.monotonic()
     with pytest.raises(Interrupted):
         asyncio.run(run())
-    assert time.monotonic() - begun < 0.4
+    assert monitor.answered == 0
 
 
 @pytest.mark.parametrize(
