@@ -80,7 +80,7 @@ async def test_a_healthy_blog(tmp_path: Path) -> None:
 async def test_a_long_retry_after_ends_the_check(tmp_path: Path, pause: str, asked: int) -> None:
     begun = time.monotonic()
     result = await checked(tmp_path, before=always(503, where="/comment/", **{"Retry-After": pause}))
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 60
     assert [each.name for each in result.operations if not each.answered] == ["comment/list"]
     said = "it asks to wait 300 s, so nothing more was asked"
     assert any(said in finding.said for finding in result.findings) is (pause == "300")

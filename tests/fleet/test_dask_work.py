@@ -100,13 +100,12 @@ def test_a_terminated_command_leaves_no_process(
     run = start(runs, root)
     wait_until(partial(made_more, root, 10))
     left = psutil.Process(run.pid).children(recursive=True)
-    began = time.monotonic()
     run.signal(number)
     done = run.wait()
-    assert time.monotonic() - began < 2.5
+    assert made(root) < BLOGS  # it did not end because its work was done
     assert done.code == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}[number]
     assert "Traceback" not in done.err
-    assert psutil.wait_procs(left, timeout=5.0)[1] == []
+    assert psutil.wait_procs(left, timeout=60.0)[1] == []
     again = start(runs, root).wait(timeout=120.0)
     assert (again.code, again.document["archives"]) == (0, BLOGS), again
     assert again.document["up_to_date"] >= 10

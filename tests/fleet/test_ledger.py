@@ -164,7 +164,7 @@ def test_a_reader_does_not_keep_a_run_from_ending(tmp_path: Path) -> None:
         reader.execute("SELECT * FROM blogs").fetchall()
         with FleetLedger.create(tmp_path):
             pass
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 30  # SQLite would wait for a minute
 
 
 @pytest.mark.parametrize(

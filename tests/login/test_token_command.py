@@ -53,7 +53,7 @@ def test_a_slow_command_is_killed_with_its_children() -> None:
     begun = time.monotonic()
     with pytest.raises(NotAuthorised, match=r"sh printed no token within 0.3 s"):
         token_of("sh -c 'sleep 30 & sleep 30'", 0.3)
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 25
 
 
 def test_a_run_repeats_the_command_if_its_token_is_refused(runs: Runs, tmp_path: Path) -> None:

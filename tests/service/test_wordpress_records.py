@@ -153,6 +153,6 @@ def test_a_category_without_a_name_is_a_problem() -> None:
 @pytest.mark.thorough
 def test_hostile_texts_take_no_time() -> None:
     for text in ("<!--more" * 200_000, "<p> " * 200_000 + "<!--more", "<a " * 200_000, "[&hellip;" * 100_000):
-        begun = time.perf_counter()
+        begun = time.process_time()
         SERVICE.post({"content": {"rendered": text}, "excerpt": {"rendered": text}})
-        assert time.perf_counter() - begun < 5
+        assert time.process_time() - begun < 5

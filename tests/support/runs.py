@@ -30,12 +30,19 @@ State = dict[Kind, dict[str, bytes]]
 
 @dataclass(frozen=True)
 class Done:
-    """A run's end: ``code`` is the exit code, or minus the signal; ``calls`` counts calls that change the disk."""
+    """A run's end.
+
+    Attributes:
+        code: the exit code, or minus the signal.
+        calls: how many calls changed the disk.
+        seconds: its CPU time, with that of its children.
+    """
 
     code: int
     out: str
     err: str
     calls: int
+    seconds: float
 
     @property
     def document(self) -> Any:
@@ -270,16 +277,16 @@ class Run:
         """Wait for the end; a run that takes too long is killed, and its output shown."""
         if not self._ends_within(timeout):
             self.signal(signal.SIGKILL)
-        code = self._code()
+        code, seconds = self._code()
         said = self.stdout()
         check_json(self._arguments, said)
-        return Done(code, said, self.stderr(), int(self._read("calls") or 0))
+        return Done(code, said, self.stderr(), int(self._read("calls") or 0), seconds)
 
-    def _code(self) -> int:
+    def _code(self) -> tuple[int, float]:
         with self._results:
             code, seconds = self._results.readline().split()
         Zygote.seconds += float(seconds)
-        return int(code)
+        return int(code), float(seconds)
 
     def _read(self, name: str) -> str:
         file = self._files[name]
