@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
-import time
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -106,17 +108,26 @@ def test_the_process_list_shows_no_token_and_no_child(
     token = tmp_path / "token"
     token.write_text(TOKEN + "\n")
     token.chmod(0o600)
-    service.before = faults.slow(0.05)
+    looked = threading.Event()
+
+    async def wait(_request: web.Request) -> None:
+        await asyncio.to_thread(looked.wait)
+
+    service.before = faults.only("entry/get", wait)
     run = runs.start(*backup_command(service, tmp_path / "a", "--token-file", token, "--assets", "embedded"))
     seen = 0
-    while not any(each.path.endswith("entry/get") for each in service.requests):
-        time.sleep(0.01)
-    for name in ("cmdline", "environ"):
-        assert TOKEN.encode() not in Path(f"/proc/{run.pid}/{name}").read_bytes()
-        seen += 1
-    for thread in Path(f"/proc/{run.pid}/task").iterdir():
-        children = thread / "children"
-        assert not children.exists() or children.read_text() == ""
+    assert run.goes_on_until(lambda: any(each.path.endswith("entry/get") for each in service.requests))
+    try:
+        for name in ("cmdline", "environ"):
+            assert TOKEN.encode() not in Path(f"/proc/{run.pid}/{name}").read_bytes()
+            seen += 1
+        for thread in Path(f"/proc/{run.pid}/task").iterdir():
+            with contextlib.suppress(
+                FileNotFoundError, ProcessLookupError
+            ):  # not every kernel tells, nor of an ended one
+                assert (thread / "children").read_text() == ""
+    finally:
+        looked.set()
     done = run.wait()
     assert (done.code, seen) == (0, 2)
     check_unseen(done, tmp_path / "a")

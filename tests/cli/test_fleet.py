@@ -212,7 +212,7 @@ def test_two_runs_at_once_and_one_that_is_killed(
     running = program("fleet", "status", fleet, "--json").answer_before_error["run"]
     assert (running["running"], running["exit_code"]) == (True, None)
     first.signal(signal.SIGKILL)
-    first.wait(20)
+    first.wait()
     dead = program("fleet", "status", fleet)
     assert dead.code == 7
     assert "was killed" in dead.out
@@ -221,7 +221,7 @@ def test_two_runs_at_once_and_one_that_is_killed(
     while len(slow) < before + 3:
         time.sleep(0.02)
     second.signal(signal.SIGINT)
-    stopped = second.wait(20)
+    stopped = second.wait()
     assert stopped.code == 130
     assert "not saved yet" in stopped.err
     service.before = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import shutil
 import signal
@@ -18,7 +19,16 @@ from exporter.fleet.local_pool import LocalPool
 from exporter.fleet.work import JobOptions, site, work_over
 from tests.fleet.building import blog_name, build_blog, entry
 from tests.fleet.platform_service import Platform, blog_ids
-from tests.fleet.test_host_workers import check_budgets, check_whole, command, has_more, mixed, saved, wait_until
+from tests.fleet.test_host_workers import (
+    check_budgets,
+    check_whole,
+    command,
+    has_more,
+    kill_a_worker,
+    mixed,
+    saved,
+    wait_until,
+)
 from tests.fleet.test_pools import cluster
 from tests.support.runs import Run, Runs
 
@@ -63,12 +73,6 @@ def made_more(root: Path, than: int) -> bool:
     return made(root) > than
 
 
-def workers_of(pid: int) -> list[psutil.Process]:
-    """Return the worker processes below a process."""
-    found = psutil.Process(pid).children(recursive=True)
-    return [each for each in found if "spawn_main" in " ".join(each.cmdline())]
-
-
 def start(runs: Runs, root: Path) -> Run:
     return runs.start("fleet", "site", root, "--engine", "dask", "--workers", 2, "--json")
 
@@ -80,8 +84,7 @@ def test_killed_workers_lose_nothing(runs: Runs, root: Path, sites: dict[str, by
     for _ in range(5):
         wait_until(partial(made_more, root, done))
         time.sleep(chance.uniform(0.0, 0.3))
-        with contextlib.suppress(psutil.NoSuchProcess, IndexError):
-            chance.choice(workers_of(run.pid)).kill()
+        kill_a_worker(run.pid, chance, recursive=True)
         done = made(root)
     assert done < BLOGS
     ended = run.wait(timeout=300.0)
@@ -122,7 +125,7 @@ def test_blogs_of_a_cluster_whose_workers_and_main_process_are_killed(
     runs: Runs, platforms: list[Platform], tmp_path: Path
 ) -> None:
     """The cluster survives. Its work for a killed run ends before the next run sends any request."""
-    root, blogs = tmp_path / "fleet", mixed(tmp_path, platforms, 80)
+    root, blogs, chance = tmp_path / "fleet", mixed(tmp_path, platforms, 80), random.Random(1)
     for platform in platforms:
         platform.record()
     with cluster(2, 1) as address:
@@ -131,7 +134,7 @@ def test_blogs_of_a_cluster_whose_workers_and_main_process_are_killed(
         for kind in ("worker", "main", "worker", "main"):
             wait_until(partial(has_more, root, saved(root) + 3))
             if kind == "worker":
-                random.choice(workers_of(psutil.Process().pid)).kill()
+                kill_a_worker(os.getpid(), chance, recursive=True)
             else:
                 run.signal(signal.SIGKILL)
                 assert run.wait().code == -signal.SIGKILL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import random
 import signal
@@ -34,7 +35,7 @@ from tests.cli.conftest import Program
 from tests.fleet.own_pool import OwnPool
 from tests.fleet.platform_service import Platform, blog_ids, write_list
 from tests.fleet.test_pools import cluster
-from tests.support.runs import Run, Runs, findings, folded
+from tests.support.runs import Runs, findings, folded
 
 ENTRIES, SLOTS, RATE = 4, 4, 40.0
 FREE = 10_000
@@ -214,10 +215,26 @@ def test_each_service_is_a_task_of_a_cluster(runs: Runs, platforms: list[Platfor
     assert check_budgets(platforms) == 0
 
 
-def children(run: Run) -> list[psutil.Process]:
-    """Return the child processes in which a run's workers work."""
-    found = psutil.Process(run.pid).children()
-    return [each for each in found if "spawn_main" in " ".join(each.cmdline())]
+def workers_of(pid: int, *, recursive: bool = False) -> list[psutil.Process]:
+    """Return the processes of workers below a process. One that ends meanwhile, or was just killed, is none."""
+    found = []
+    for each in psutil.Process(pid).children(recursive=recursive):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if "spawn_main" in " ".join(each.cmdline()):
+                found.append(each)
+    return found
+
+
+def kill_a_worker(pid: int, chance: random.Random, *, recursive: bool = False) -> None:
+    """Kill one of the workers below a process as soon as one is there."""
+
+    def has_killed() -> bool:
+        with contextlib.suppress(psutil.NoSuchProcess, IndexError):
+            chance.choice(workers_of(pid, recursive=recursive)).kill()
+            return True
+        return False
+
+    wait_until(has_killed)
 
 
 @pytest.mark.thorough
@@ -225,13 +242,13 @@ def children(run: Run) -> list[psutil.Process]:
 def test_a_killed_worker_loses_nothing_and_an_interrupted_run_leaves_no_process(
     runs: Runs, platforms: list[Platform], tmp_path: Path
 ) -> None:
-    root, blogs = tmp_path / "fleet", mixed(tmp_path, platforms, 90)
+    root, blogs, chance = tmp_path / "fleet", mixed(tmp_path, platforms, 90), random.Random(1)
     run = runs.start(*command(blogs, root, "--workers", 3))
     for _ in range(4):
         wait_until(partial(has_more, root, saved(root) + 2))
-        random.choice(children(run)).kill()
+        kill_a_worker(run.pid, chance)
     wait_until(partial(has_more, root, saved(root) + 5))
-    left = children(run)
+    left = workers_of(run.pid)
     began = time.monotonic()
     run.signal(signal.SIGINT)
     assert run.wait().code == 130
@@ -252,7 +269,7 @@ def check_kills(runs: Runs, platforms: list[Platform], line: list[object], root:
     for _ in range(kills):
         wait_until(partial(has_more, root, saved(root)))
         time.sleep(chance.uniform(0.0, 0.5) if kills > 1 else 0.0)
-        left = children(run)
+        left = workers_of(run.pid)
         run.signal(signal.SIGKILL)
         assert run.wait().code == -signal.SIGKILL
         assert psutil.wait_procs(left, timeout=PATIENCE)[1] == []
