@@ -97,7 +97,7 @@ class Crawl:
         async with Engine(clock=self.clock) as engine:
             client = engine.client(
                 self.service.base_url,
-                timeouts=Timeouts(read=5, total=20),
+                timeouts=Timeouts(read=60, total=120),
                 policy=RetryPolicy(retries=self.retries, give_up_after=600),
                 concurrency=settings.concurrency,
             )

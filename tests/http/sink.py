@@ -16,7 +16,7 @@ from exporter.http.engine import Downloader, Engine
 from exporter.http.retry import RetryPolicy
 from tests.http.clocks import JumpClock
 
-TIMEOUTS = Timeouts(connect=2.0, read=2.0, total=5.0)
+TIMEOUTS = Timeouts(connect=60.0, read=60.0, total=120.0)
 ONCE = RetryPolicy(retries=0)
 POLICY = RetryPolicy(retries=2, base=1.0, max_retry_after=60.0)
 
@@ -58,7 +58,7 @@ async def downloading(
 
 
 async def using(work: Callable[[Downloader], Awaitable[Any]], clock: JumpClock, **given: Any) -> Downloader:
-    async with downloading(clock=clock, **{"policy": POLICY, "timeouts": Timeouts(read=5.0), **given}) as downloader:
+    async with downloading(clock=clock, **{"policy": POLICY, "timeouts": TIMEOUTS, **given}) as downloader:
         await work(downloader)
         return downloader
 

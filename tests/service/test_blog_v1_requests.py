@@ -351,11 +351,11 @@ async def test_the_number_of_requests_at_a_time_is_bounded(service: Service) -> 
 
 async def test_waiting_for_a_turn_does_not_count_as_the_services_time(service: Service) -> None:
     async def slow(request: web.Request) -> web.StreamResponse:
-        await asyncio.sleep(0.06)
+        await asyncio.sleep(0.25)
         return ok({"entry_id": request.query["entry_id"]})
 
     service.handler = slow
-    timeouts = Timeouts(connect=0.5, read=0.5, total=0.5)
+    timeouts = Timeouts(connect=2.0, read=2.0, total=2.0)
     async with open_api(service.url, concurrency=1, timeouts=timeouts) as api:
         await asyncio.gather(*(api.entry(str(number)) for number in range(10)))
         assert api.client.statistics.retries == 0
