@@ -11,6 +11,7 @@ from dataclasses import field, fields
 from datetime import date, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 from exporter.message import Message, listed, message
 from exporter.text import printable
@@ -26,6 +27,7 @@ _OFFSET: Final = re.compile(r"(?P<sign>[+-])(?P<hours>[0-9]{2}):?(?P<minutes>[0-
 _JAPAN: Final = timezone(timedelta(hours=9), "JST")
 _MAX_LINE_CHARACTERS: Final = 500
 _HOST: Final = re.compile(r"[^\s/:@?#\[\]]+")
+_PORTS: Final = {"http": 80, "https": 443}
 _YES_OR_NO: Final = {
     "yes": True, "true": True, "1": True, "on": True, "no": False, "false": False, "0": False, "off": False,
 }  # fmt: skip
@@ -113,6 +115,25 @@ def hosts(text: str) -> frozenset[str]:
     if any(not _HOST.fullmatch(host) for host in found):
         raise ValueError(message("names of hosts are expected, such as img.example.jp, with commas between them"))
     return found
+
+
+def origin_of_address(address: str) -> str:
+    """Return an address' scheme and host, and its port unless that is the scheme's default.
+
+    Raises:
+        ValueError: it has no host, or another scheme than http and https.
+    """
+    parts = urlsplit(address)
+    host, port = (parts.hostname or "").rstrip("."), parts.port
+    if not host or parts.scheme not in _PORTS:
+        raise ValueError(message("addresses such as https://api.example.jp are expected, with commas between them"))
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}" if port in {None, _PORTS[parts.scheme]} else f"{parts.scheme}://{shown}:{port}"
+
+
+def origins(text: str) -> tuple[str, ...]:
+    """Read addresses separated by commas, and return the origin of each. The list may be empty."""
+    return tuple(origin_of_address(address) for address in words(text))
 
 
 def user_agent(text: str) -> str:

@@ -1,8 +1,11 @@
 """Settings: their names, the settings file, and how options, variables, files and profiles are joined.
 
-A value is looked up in this order: option, ``BLOG_EXPORTER_*`` variable, the blog's table in the settings file, the
-settings file, the archive's own settings, profile, default. Every source gives text, and the reader of the setting
-checks it. Settings that only one type of service has are declared in its module, see :mod:`exporter.service.registry`.
+A value is looked up in this order: what an address or a list implies, option, ``BLOG_EXPORTER_*`` variable, the blog's
+table in the settings file, the settings file, the archive's own settings, profile, default. Every source gives text,
+and the reader of the setting checks it. Settings that only one type of service has are declared in its module, see
+:mod:`exporter.service.registry`.
+
+A secret belongs to one service. Here alone it is decided whether the service of the settings may receive it.
 """
 
 # ruff: noqa: RUF009 - the fields' defaults call functions that return fields
@@ -12,7 +15,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta, tzinfo
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -21,6 +23,7 @@ from exporter.frozen import frozen
 from exporter.message import message, system_reason
 from exporter.service.declarations import BLOG_V1, DECLARATIONS, Profile
 from exporter.service.registry import PROFILES, SERVICE_SETTINGS, own_profile, profile_for
+from exporter.setting_sources import COMMAND, PREFIX, Origin, Owners, Source, is_beside, may_receive
 from exporter.setting_types import (
     OneOf,
     Setting,
@@ -31,6 +34,7 @@ from exporter.setting_types import (
     host_name,
     hosts,
     one_line,
+    origins,
     parameter_name,
     positive_duration,
     rate,
@@ -47,7 +51,6 @@ from exporter.setting_types import (
     zone,
 )
 
-PREFIX: Final = "BLOG_EXPORTER_"
 CONFIG_VARIABLE: Final = f"{PREFIX}CONFIG"
 FILE_NAME: Final = "blog-exporter.toml"
 _BASE: Final = "{base_url}"
@@ -74,6 +77,8 @@ class Settings:
 
     Attributes:
         of_service: the settings that the service modules declare, by name.
+        token_for: with a token, the origins that may receive it; the settings say which, or where the token is.
+        withheld: where a token is that the service must not receive; empty without one.
         sources: where each setting came from, by its name; ``token`` too, if there is one.
     """
 
@@ -102,6 +107,7 @@ class Settings:
     closing: date | None = unset(day, message("Closing date of the service: read everything every time."))
     token_file: Path | None = unset(Path, message("File that holds the access token."))
     token_command: str | None = unset(command, message("Command that prints the access token."))
+    token_for: tuple[str, ...] | None = unset(origins, message("Address of the service that the token belongs to."))
     user: str | None = unset(some_text, message("User name at the service, if the token is its password."))
     auth: str | None = unset(OneOf("bearer", "basic", "wsse", "oauth1"), message("How requests prove who sends them."))
     token_secret_file: Path | None = unset(Path, message("File that holds the secret of an OAuth 1 access token."))
@@ -112,6 +118,9 @@ class Settings:
     sign_in_store: str = setting(OneOf("auto", "keyring", "file"), "auto", message("Where to store a sign-in."))
     new_home_user: str | None = unset(some_text, message("User name at the new home."))
     new_home_token_file: Path | None = unset(Path, message("File that holds that user's application password."))
+    new_home_token_for: tuple[str, ...] | None = unset(
+        origins, message("Address of the new home that this password belongs to.")
+    )
     allow_plain_http: bool = setting(yes_or_no, "no", message("Send that password unencrypted to an http:// address."))
     assets: str = setting(
         OneOf("linked", "embedded", "files", "none"), "linked", message("Pictures and files to download.")
@@ -163,6 +172,7 @@ class Settings:
     of_service: Mapping[str, Any] = field(
         default_factory=lambda: {name: each.default_value for name, each in SERVICE_SETTINGS.items()}, hash=False
     )
+    withheld: str = field(default="", kw_only=True)
     token: str | None = field(default=None, repr=False)
     token_secret: str | None = field(default=None, repr=False)
     client_secret: str | None = field(default=None, repr=False)
@@ -180,46 +190,6 @@ class Settings:
 
 
 SETTINGS: Final[dict[str, Setting]] = {**settings_in(Settings), **SERVICE_SETTINGS}
-
-
-class Origin(StrEnum):
-    """The sources of settings, in order of precedence."""
-
-    OPTION = "option"
-    VARIABLE = "variable"
-    BLOG = "blog"
-    FILE = "file"
-    ARCHIVE = "archive"
-    PROFILE = "profile"
-    DEFAULT = "default"
-
-
-class Source(NamedTuple):
-    """The source of a setting's value.
-
-    Attributes:
-        origin: the kind of source.
-        where: the file's path, or the profile's name; else empty.
-        blog: the name of the blog's table in that file.
-    """
-
-    origin: Origin
-    where: str = ""
-    blog: str = ""
-
-    def place(self, name: str) -> str:
-        """Describe a setting's place: ``option --max-age``, ``/home/me/blog-exporter.toml: max_age``."""
-        if self.origin is Origin.OPTION:
-            return message("option {name}", name=option_name(name))
-        if self.origin is Origin.VARIABLE:
-            return message("variable {name}", name=f"{PREFIX}{name.upper()}")
-        if self.origin is Origin.BLOG:
-            return message("{path}, [blogs.{blog}]: {name}", path=self.where, blog=self.blog, name=name)
-        if self.origin is Origin.PROFILE:
-            return message("profile {profile}: {name}", profile=self.where, name=name)
-        if self.origin is Origin.DEFAULT:
-            return message("default of {name}", name=name)
-        return message("{path}: {name}", path=self.where, name=name)
 
 
 class BlogTable(NamedTuple):
@@ -268,11 +238,6 @@ def own_config_path(config: Path | None = None, environment: Mapping[str, str] |
     """Return the settings file's path: ``config``, the variable's, or the user's own. The file may be missing."""
     named = (os.environ if environment is None else environment).get(CONFIG_VARIABLE)
     return config or (Path(named) if named else config_folder() / FILE_NAME)
-
-
-def option_name(name: str) -> str:
-    """Return the option of a setting or parameter: ``--max-age`` for ``max_age``."""
-    return f"--{name.replace('_', '-')}"
 
 
 def read_config(config: Path | None = None, environment: Mapping[str, str] | None = None) -> ConfigFile:
@@ -357,6 +322,7 @@ class Remembered(NamedTuple):
 def resolve(
     options: Mapping[str, str | None],
     *,
+    found: Mapping[str, str | None] | None = None,
     config: Path | None = None,
     blog_id: str = "",
     blog: str | None = None,
@@ -369,6 +335,8 @@ def resolve(
 
     Args:
         options: the command line's options, ``None`` for each that was not given.
+        found: what an explored address, or the line of a list, implies. It is no statement of the user's, so no token
+            goes to a service that is named here alone.
         config: the settings file to read; the user's own by default.
         blog_id: selects a profile if no source names one.
         blog: the blog's table, if it has one.
@@ -385,7 +353,8 @@ def resolve(
     if file.token is not None and file.path is not None:
         _warn_if_readable(file.path, warn)
     sources: list[tuple[Source, Mapping[str, Any]]] = [
-        (Source(Origin.OPTION), {name: value for name, value in options.items() if value is not None}),
+        (Source(Origin.FOUND), _given(found or {})),
+        (Source(Origin.OPTION), _given(options)),
         (Source(Origin.VARIABLE), variables(environment)),
         (Source(Origin.BLOG, str(file.path), blog or ""), {} if blog is None else file.blogs[blog].settings),
         (Source(Origin.FILE, str(file.path)), file.settings),
@@ -400,29 +369,66 @@ def resolve(
     name = named or service or (profile.service if profile is not None else "")
     kind = DECLARATIONS.get(str(name))
     sources.append((Source(Origin.DEFAULT), {"service": name, **kind.defaults} if kind is not None else {}))
-    found: dict[str, Any] = {}
-    origins = dict.fromkeys(SETTINGS, Source(Origin.DEFAULT))
-    for source, values in reversed(sources):
-        for name, value in values.items():
-            found[name], origins[name] = _read_value(source, name, value), source
-    token = environment.get(PREFIX + "TOKEN") or file.token or _token_from_file(found, "token_file", warn)
-    if token:
-        origins["token"] = _origin_of_token(environment, file, origins)
-    new = environment.get(PREFIX + "NEW_HOME_TOKEN") or _token_from_file(found, "new_home_token_file", warn)
-    own = environment.get(PREFIX + "TOKEN_SECRET") or _token_from_file(found, "token_secret_file", warn)
-    secret = environment.get(PREFIX + "CLIENT_SECRET") or _token_from_file(found, "oauth_client_secret_file", warn)
-    base = (found.get("base_url") or "").rstrip("/")
+    values: dict[str, Any] = {}
+    places = dict.fromkeys(SETTINGS, Source(Origin.DEFAULT))
+    for source, stated in reversed(sources):
+        for name, value in stated.items():
+            values[name], places[name] = _read_value(source, name, value), source
+    base = (values.get("base_url") or "").rstrip("/")
     if base:
-        found |= {name: found[name].replace(_BASE, base) for name in _BELOW_BASE if found.get(name)}
+        values |= {name: values[name].replace(_BASE, base) for name in _BELOW_BASE if values.get(name)}
+    is_implied = not any("profile" in stated for _, stated in sources)
+    owners = Owners(sources, known_profiles(file), profile if is_implied else None)
+    secrets = _secrets(values, places, environment, file, owners, warn)
     return Settings(
-        **{name: value for name, value in found.items() if name not in SERVICE_SETTINGS},
-        of_service={name: found.get(name, each.default_value) for name, each in SERVICE_SETTINGS.items()},
-        token=token and token.strip(),
-        token_secret=own and own.strip(),
-        client_secret=secret and secret.strip(),
-        new_home_token=new and new.strip(),
-        sources=origins,
+        **{name: value for name, value in values.items() if name not in SERVICE_SETTINGS},
+        of_service={name: values.get(name, each.default_value) for name, each in SERVICE_SETTINGS.items()},
+        **secrets,
+        sources=places,
     )
+
+
+def _secrets(
+    values: dict[str, Any],
+    places: dict[str, Source],
+    environment: Mapping[str, str],
+    file: ConfigFile,
+    owners: Owners,
+    warn: Callable[[str], None],
+) -> dict[str, Any]:
+    """Read the secrets. One that belongs to another service is left out of the values, and named as ``withheld``."""
+
+    def secret(variable: str, name: str, in_file: str | None = None) -> str | None:
+        found = environment.get(PREFIX + variable) or in_file or _token_from_file(values, name, warn)
+        return found and found.strip()
+
+    token = secret("TOKEN", "token_file", file.token)
+    if token:
+        places["token"] = _place_of_token(environment, file, places)
+    name, withheld = "token" if token else "token_command", ""
+    if values.get("base_url") and (token or values.get("token_command")):
+        values["token_for"] = owners.of(places[name])
+        service = DECLARATIONS.get(str(values.get("service")))
+        if not may_receive(values["base_url"], service, values["token_for"]):
+            token, values["token_command"], withheld = None, None, places[name].place(name)
+            if is_beside(places["user"], places[name]):
+                values["user"] = None
+    new_home = secret("NEW_HOME_TOKEN", "new_home_token_file")
+    place = Source(Origin.VARIABLE) if environment.get(PREFIX + "NEW_HOME_TOKEN") else places["new_home_token_file"]
+    # The command names the new home, so a secret that it also gives needs no further statement.
+    if new_home and (values.get("new_home_token_for") is not None or place.origin not in COMMAND):
+        values["new_home_token_for"] = owners.of(place, "new_home_token_for")
+    return {
+        "token": token,
+        "withheld": withheld,
+        "token_secret": secret("TOKEN_SECRET", "token_secret_file"),
+        "client_secret": secret("CLIENT_SECRET", "oauth_client_secret_file"),
+        "new_home_token": new_home,
+    }
+
+
+def _given(values: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _facts_for(profile: Profile, service: str | None) -> dict[str, str]:
@@ -432,10 +438,10 @@ def _facts_for(profile: Profile, service: str | None) -> dict[str, str]:
     return {name: value for name, value in profile.settings.items() if name not in {"rate", "concurrency"}}
 
 
-def _origin_of_token(environment: Mapping[str, str], file: ConfigFile, origins: Mapping[str, Source]) -> Source:
+def _place_of_token(environment: Mapping[str, str], file: ConfigFile, places: Mapping[str, Source]) -> Source:
     if environment.get(PREFIX + "TOKEN"):
         return Source(Origin.VARIABLE)
-    return Source(Origin.FILE, str(file.path)) if file.token else origins["token_file"]
+    return Source(Origin.FILE, str(file.path)) if file.token else places["token_file"]
 
 
 def known_profiles(file: ConfigFile) -> dict[str, Profile]:

@@ -22,6 +22,7 @@ from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.message import message
 from exporter.model.exchange import Request, Response
 from exporter.service.answers import message_text, read_json, refusal
+from exporter.setting_types import origin_of_address
 from exporter.settings import Settings
 
 _RECORDS_PER_PAGE: Final = 100
@@ -81,13 +82,16 @@ def check_address(text: str) -> str:
 
 
 def new_home_credentials(address: str, settings: Settings) -> Credentials:
-    """Return the credentials for a WordPress, which are sent to its own host only; empty if no secret is set.
+    """Return the credentials for a WordPress, which are sent to its own host only.
+
+    They are empty if no secret is set, or if it belongs to another home.
 
     Raises:
         UsageError: the secret has no user, or would travel unencrypted without permission.
     """
     password, user = settings.new_home_token, settings.new_home_user
-    if not password:
+    owners = settings.new_home_token_for
+    if not password or (owners is not None and origin_of_address(address) not in owners):
         return Credentials()
     if user is None:
         raise UsageError(

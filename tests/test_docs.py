@@ -10,7 +10,8 @@ import pytest
 from exporter import errors
 from exporter.cli.main import COMMANDS
 from exporter.demo.content import demo_blog
-from exporter.settings import PREFIX, SETTINGS
+from exporter.setting_sources import PREFIX
+from exporter.settings import SETTINGS
 from exporter.worker import Worker
 from tests.cli.conftest import Program
 from tests.support.demo_service import DemoService

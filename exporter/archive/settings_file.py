@@ -35,16 +35,15 @@ from exporter.errors import BlogExporterError, NoArchive, UsageError
 from exporter.frozen import frozen
 from exporter.message import message, said, system_reason
 from exporter.service.registry import SERVICE_OPTIONS
+from exporter.setting_sources import Origin, option_name
 from exporter.setting_types import setting_text
 from exporter.settings import (
     SETTINGS,
     BlogTable,
-    Origin,
     Remembered,
     Settings,
     check_setting,
     config_folder,
-    option_name,
     read_config,
     resolve,
 )
@@ -214,8 +213,8 @@ HARMLESS: Final = frozenset(
 CONFIRMED: Final = frozenset(
     {
         "account", "allow_private_network", "archive_fallback", "auth", "base_url", "entry_url", "file_url", "home_url",
-        "operator", "profile", "seal", "seal_key", "service", "skip_asset_hosts", "token_file", "tsa", "tsa_root",
-        "user", "user_agent", *SERVICE_OPTIONS,
+        "operator", "profile", "seal", "seal_key", "service", "skip_asset_hosts", "token_file", "token_for", "tsa",
+        "tsa_root", "user", "user_agent", *SERVICE_OPTIONS,
     }
 )  # fmt: skip
 """Settings that count only in a file that a run of this user wrote. All others are never stored."""
@@ -282,7 +281,7 @@ def read_archive_settings(root: Path) -> ArchiveSettings:
     return ArchiveSettings(path, _only(found, HARMLESS), _only(found, CONFIRMED))
 
 
-NEVER_PROPOSED: Final = frozenset({"token_file"})
+NEVER_PROPOSED: Final = frozenset({"token_file", "token_for"})
 """The settings that no archive may make a user type."""
 _ON: Final = frozenset({"yes", "true", "1", "on"})
 

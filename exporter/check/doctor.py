@@ -500,6 +500,19 @@ def _not_authorised(settings: Settings, finding: CheckFinding) -> CheckFinding:
     """Return the finding about a missing or refused token, with the way to a new one."""
     facts = token_facts(settings)
     has_token = bool(settings.token or settings.token_command or facts.account is not None)
+    if settings.withheld and not has_token:
+        return CheckFinding(
+            "token_withheld",
+            message(
+                "The service requires a token, and the one that you have ({place}) is not sent to it.",
+                place=settings.withheld,
+            ),
+            message(
+                "If it belongs to {origin}, say --token-for {origin}, or set token_for in the place of the token.",
+                origin=service_origin(settings.base_url or ""),
+            ),
+            finding.exit_code,
+        )
     can_sign_in = settings.oauth_authorize_url is not None or settings.oauth_client_id is not None
     sentence = (
         message("The service refuses the token ({place}).", place=facts.place)

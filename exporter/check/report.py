@@ -20,7 +20,8 @@ from exporter.errors import UsageError
 from exporter.html.tree import BLOCKS, DROPPED, PLAIN_INLINE, RUBY, tag_set
 from exporter.message import Message, message
 from exporter.service.interface import BlogService, Role
-from exporter.settings import SETTINGS, Origin, Settings
+from exporter.setting_sources import Origin
+from exporter.settings import SETTINGS, Settings
 
 REPORT_VERSION: Final = 2
 """The number of this form of report, in its first line."""

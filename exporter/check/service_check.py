@@ -35,8 +35,9 @@ from exporter.message import message, said
 from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
 from exporter.service.interface import Call, Cursor
+from exporter.setting_sources import Origin
 from exporter.setting_types import setting_text
-from exporter.settings import SETTINGS, Origin, Settings
+from exporter.settings import SETTINGS, Settings
 
 Answer = TypeVar("Answer")
 

@@ -25,7 +25,8 @@ from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from exporter.service.interface import Records
 from exporter.service.registry import FLAG_SETTINGS
-from exporter.settings import SETTINGS, Settings, config_folder, option_name
+from exporter.setting_sources import option_name
+from exporter.settings import SETTINGS, Settings, config_folder
 from exporter.text import printable
 
 _VALUES_SHOWN: Final = 10

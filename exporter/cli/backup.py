@@ -23,7 +23,8 @@ from exporter.clock import SystemClock
 from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, Interrupted, NoSpace, UsageError
 from exporter.message import message, message_n, restored_from, said, suggested
 from exporter.service.registry import FLAG_SETTINGS, SERVICE_OPTIONS
-from exporter.settings import Origin, Settings, own_config_path, read_config
+from exporter.setting_sources import Origin
+from exporter.settings import Settings, own_config_path, read_config
 
 if TYPE_CHECKING:
     from exporter.capture.outcome import CaptureOutcome
@@ -72,7 +73,7 @@ ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
     "base_url", "profile", "service", "user", "auth", "refresh", "max_age", "concurrency", "rate", "retries",
     "give_up_after",
     "wait_lock",
-    "token_file", "account", *SERVICE_OPTIONS, "timezone", "ping_url", "on_failure", "closing", "assets",
+    "token_file", "token_for", "account", *SERVICE_OPTIONS, "timezone", "ping_url", "on_failure", "closing", "assets",
     "file_url", "entry_url", "max_asset_size", "archive_fallback", "skip_asset_hosts", "allow_private_network",
     "strict_assets", "capture", "home_url", "user_agent", "operator", "warc", "seal", "seal_key", "tsa", "tsa_root",
     *FLAG_SETTINGS,

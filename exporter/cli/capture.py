@@ -19,7 +19,8 @@ from exporter.cli.target import BlogTarget, find_target, remember_options
 from exporter.errors import Incomplete, UsageError
 from exporter.message import message
 from exporter.service.declarations import PUBLIC_SITE
-from exporter.settings import SETTINGS, option_name
+from exporter.setting_sources import option_name
+from exporter.settings import SETTINGS
 
 if TYPE_CHECKING:
     from exporter.capture.outcome import CaptureOutcome

@@ -63,7 +63,15 @@ _NOTES_SHOWN = 10
 )
 @click.option("--force", is_flag=True, help=message("Replace an existing report."))
 @with_config(
-    "base_url", "profile", "token_file", "account", "assets", "file_url", "allow_private_network", on_loss=OnLoss.STOP
+    "base_url",
+    "profile",
+    "token_file",
+    "token_for",
+    "account",
+    "assets",
+    "file_url",
+    "allow_private_network",
+    on_loss=OnLoss.STOP,
 )
 def command(
     *, out: Output, blog: str, archive: Path | None, config: Path | None, report: Path | None, force: bool, **given: Any

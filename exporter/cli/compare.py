@@ -69,7 +69,14 @@ _READ: Final[dict[str, Callable[[int], str]]] = {
 @click.option("--no-comments", is_flag=True, help=message("Do not compare comments."))
 @click.option("--report", type=PATH, metavar="FILE", help=message("Write the full result as JSON."))
 @click.option("--force", is_flag=True, help=message("Replace an existing report."))
-@with_config("new_home_user", "new_home_token_file", "allow_plain_http", "allow_private_network", on_loss=OnLoss.STOP)
+@with_config(
+    "new_home_user",
+    "new_home_token_file",
+    "new_home_token_for",
+    "allow_plain_http",
+    "allow_private_network",
+    on_loss=OnLoss.STOP,
+)
 def compare_command(
     *, out: Output, archive: Path, home: str, report: Path | None, config: Path | None, **given: Any
 ) -> int:

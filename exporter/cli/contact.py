@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from exporter.errors import BlogExporterError
 from exporter.message import message, said
-from exporter.settings import Origin, own_config_path
+from exporter.setting_sources import Origin
+from exporter.settings import own_config_path
 
 if TYPE_CHECKING:
     from exporter.cli.output import Output

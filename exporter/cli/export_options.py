@@ -30,8 +30,9 @@ from exporter.message import both, message
 from exporter.model.publication import Declared
 from exporter.service.interface import Records
 from exporter.service.registry import FLAG_SETTINGS, service_of
+from exporter.setting_sources import option_name
 from exporter.setting_types import size
-from exporter.settings import Settings, option_name
+from exporter.settings import Settings
 from exporter.translation import translated
 
 _LANGUAGE: Final = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*")

@@ -20,7 +20,8 @@ from exporter.library.export import check_apart
 from exporter.message import PROGRAM, message
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
-from exporter.settings import SETTINGS, option_name
+from exporter.setting_sources import option_name
+from exporter.settings import SETTINGS
 
 CHOSEN: Final = ("only", "at", "since", "until", "category", "tag", "all_as_draft")
 """The options, shared with other commands, that choose a part of the blog."""

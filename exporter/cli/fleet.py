@@ -130,7 +130,7 @@ def _run_options(command: Command, at_once: int) -> Command:
 @partial(_run_options, at_once=100)
 @setting_options(
     "base_url", "profile", "concurrency", "rate", "retries", "give_up_after", "refresh", "max_age", "token_file",
-    "account", "timezone", "assets", "file_url", "entry_url", "max_asset_size", "archive_fallback",
+    "token_for", "account", "timezone", "assets", "file_url", "entry_url", "max_asset_size", "archive_fallback",
     "skip_asset_hosts", "allow_private_network", "strict_assets",
 )  # fmt: skip
 @pool_options

@@ -18,7 +18,8 @@ from exporter.export.formats import NAMED
 from exporter.library.export import format_named
 from exporter.message import message
 from exporter.service.registry import FLAG_SETTINGS
-from exporter.settings import option_name, read_config, resolve
+from exporter.setting_sources import option_name
+from exporter.settings import read_config, resolve
 
 _EPILOG = message(
     """\b

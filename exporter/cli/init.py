@@ -29,17 +29,8 @@ from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, Usag
 from exporter.login.facts import service_origin
 from exporter.message import message, said, suggested
 from exporter.service.registry import SERVICE_OPTIONS, profile_for
-from exporter.settings import (
-    PREFIX,
-    BlogTable,
-    Origin,
-    Settings,
-    config_folder,
-    known_profiles,
-    own_config_path,
-    read_config,
-    resolve,
-)
+from exporter.setting_sources import PREFIX, Origin
+from exporter.settings import BlogTable, Settings, config_folder, known_profiles, own_config_path, read_config, resolve
 from exporter.text import printable
 from exporter.translation import translated
 
@@ -57,8 +48,8 @@ _ASSETS: Final = {
 }
 _TIME: Final = re.compile(r"([01]?[0-9]|2[0-3]):[0-5][0-9]")
 _KEPT: Final = (
-    "base_url", "profile", "service", "user", "file_url", "entry_url", "token_file", "allow_private_network", "account",
-    "site_title", "timezone", *SERVICE_OPTIONS,
+    "base_url", "profile", "service", "user", "file_url", "entry_url", "token_file", "token_for",
+    "allow_private_network", "account", "site_title", "timezone", *SERVICE_OPTIONS,
     "oauth_authorize_url", "oauth_token_url", "oauth_client_id", "oauth_client_secret_file", "sign_in_store",
 )  # fmt: skip
 """The options and variables that the blog's table keeps, which a nightly run does not have."""
@@ -92,6 +83,7 @@ Examples:
     "file_url",
     "entry_url",
     "token_file",
+    "token_for",
     "allow_private_network",
 )
 @click.option("--at", metavar="HH:MM|never", help=message("Time of the scheduled backup, or never."))
@@ -167,6 +159,7 @@ def _planned(
     if isinstance(found, _FromFile):
         return found
     blog_id, table, given, settings, title = found.blog_id, found.table, found.given, found.settings, found.title
+    implied = found.found
     known = profile_for(blog_id, reversed(known_profiles(read_config(config)).values()))
     service = settings.base_url if known is None else known.title
     ask.say(message("The blog is {blog}, at {service}.", blog=blog_id, service=service))
@@ -177,7 +170,7 @@ def _planned(
     if account.files is not None:
         return _FromFile(account.files, root)
     if account.way is not None:
-        given = {**given, **account.way.settings, "base_url": account.way.base_url, "service": account.way.service}
+        implied = {**account.way.settings, "base_url": account.way.base_url, "service": account.way.service}
         out.warn(message("Only what everybody can see will be saved: no drafts and no private entries."))
     if account.user is not None:
         given["user"] = account.user
@@ -186,8 +179,10 @@ def _planned(
         question = message("Which pictures and uploads should be saved?")
         given["assets"] = list(_ASSETS)[ask.number(question, list(_ASSETS.values()), 0)]
     at = _when(ask, root) if options["at"] is None else options["at"]
-    settings = resolve(given, config=config, blog_id=blog_id, blog=None if table is None else table.name)
-    values = {"blog_id": blog_id, "archive": str(root), **_kept(given, settings), "assets": settings.assets}
+    how: dict[str, Any] = {"config": config, "blog_id": blog_id, "blog": None if table is None else table.name}
+    settings = resolve(given, found=implied, **how)
+    values = {"blog_id": blog_id, "archive": str(root), **_kept({**given, **implied}, settings)}
+    values["assets"] = settings.assets
     if title and settings.site_title is None:
         values["site_title"] = title
     if account.token:
@@ -204,7 +199,8 @@ class _Blog:
         words: the user's words.
         blog_id: its ID.
         table: its table in the settings file, if it has one.
-        given: the settings of the command line and of the way that was found.
+        given: the settings of the command line.
+        found: those of the way that was found.
         settings: these, resolved.
         title: its title, if a way into it states one.
     """
@@ -213,6 +209,7 @@ class _Blog:
     blog_id: str
     table: BlogTable | None
     given: dict[str, str]
+    found: dict[str, str]
     settings: Settings
     title: str = ""
 
@@ -229,7 +226,7 @@ def _found_blog(ask: Questions, words: str, config: Path | None, options: Mappin
         how: dict[str, Any] = {"config": config, "blog": None if table is None else table.name}
         settings = resolve(given, blog_id=blog_id, **how)
         if settings.base_url is not None:
-            return _Blog(words, blog_id, table, given, settings)
+            return _Blog(words, blog_id, table, given, {}, settings)
         way = _way_to(words, blog_id)
         if isinstance(way, str):
             if ask.silent or not sys.stdin.isatty():
@@ -246,10 +243,11 @@ def _found_blog(ask: Questions, words: str, config: Path | None, options: Mappin
                 return _FromFile(files, options["archive"])
             given = {**given, **base_url}
             continue
-        given = {**way.settings, **given, "base_url": way.base_url, "service": way.service}
+        implied = {"base_url": way.base_url, "service": way.service, **way.settings}
+        implied = {name: value for name, value in implied.items() if name not in given}
         ask.say(message("Found: {label}, {counts}.", label=way.label, counts=counts_text(way) or way.base_url))
-        settings = resolve(given, blog_id=way.blog_id, **how)
-        return _Blog(words, way.blog_id, table, given, settings, title_at(way))
+        settings = resolve(given, found=implied, blog_id=way.blog_id, **how)
+        return _Blog(words, way.blog_id, table, given, implied, settings, title_at(way))
 
 
 def _way_to(words: str, blog_id: str) -> WayIn | str:
@@ -322,9 +320,13 @@ def _kept(given: dict[str, Any], settings: Settings) -> dict[str, str]:
     """Return the options and variables of this run that the blog's table keeps, as text."""
     kept = {}
     for name in _KEPT:
-        if settings.sources[name].origin in {Origin.OPTION, Origin.VARIABLE}:
+        if settings.sources[name].origin in {Origin.FOUND, Origin.OPTION, Origin.VARIABLE}:
             text = str(given.get(name, os.environ.get(f"{PREFIX}{name.upper()}")))
             kept[name] = str(_absolute(text)) if name.endswith("_file") else text
+    if settings.withheld:  # beside the address that was found it would be sent there from now on
+        kept.pop("token_file", None)
+    elif settings.token and settings.token_for:
+        kept["token_for"] = ",".join(settings.token_for)
     return kept
 
 
@@ -458,7 +460,7 @@ def _token_kept(plan: _Plan, name: str) -> dict[str, str]:
         return {}
     path = config_folder() / "tokens" / name
     atomic.write_secret(path, plan.token)
-    return {"token_file": str(path)}
+    return {"token_file": str(path), "token_for": service_origin(plan.settings.base_url or "")}
 
 
 def _looked(plan: _Plan, out: Output) -> int:

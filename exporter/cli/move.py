@@ -80,7 +80,7 @@ The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home
     help=message("Bodies as unchanged HTML, or as blocks to edit."),
 )
 @choice_options
-@with_config("new_home_user", "new_home_token_file", "allow_plain_http", "allow_private_network")
+@with_config("new_home_user", "new_home_token_file", "new_home_token_for", "allow_plain_http", "allow_private_network")
 def move_command(
     *, out: Output, kind: str, archive: Path, home: str, map_file: Path | None, dry_run: bool, compare: bool,
     config: Path | None, **given: Any,

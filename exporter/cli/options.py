@@ -19,8 +19,9 @@ from exporter.cli.output import OnLoss, Output, SafeStream, counted
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import message, message_n
 from exporter.service.registry import PROFILES
+from exporter.setting_sources import option_name
 from exporter.setting_types import duration
-from exporter.settings import SETTINGS, Settings, option_name, read_config, resolve
+from exporter.settings import SETTINGS, Settings, read_config, resolve
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

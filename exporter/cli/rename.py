@@ -28,7 +28,7 @@ from exporter.message import message, suggested
 )
 @click.argument("words", metavar="DIR", shell_complete=complete_archives)
 @click.argument("new", metavar="NEW")
-@with_config("base_url", "profile", "token_file", "account")
+@with_config("base_url", "profile", "token_file", "token_for", "account")
 def command(*, out: Output, words: str, new: str, config: Path | None, **given: Any) -> int:
     """Run ``rename``."""
     import asyncio

@@ -16,7 +16,8 @@ from exporter.cli.options import settings_of, with_config
 from exporter.cli.output import Output
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.message import both, message, suggested
-from exporter.settings import CONFIG_VARIABLE, PREFIX, option_name, read_config
+from exporter.setting_sources import PREFIX, option_name
+from exporter.settings import CONFIG_VARIABLE, read_config
 
 if TYPE_CHECKING:
     from exporter.schedule.plan import NightPlan
@@ -34,7 +35,7 @@ Examples:
 """
 )
 _KINDS = ("cron", "systemd", "launchd", "windows")
-_PASSED_ON = ("base_url", "profile", "token_file")
+_PASSED_ON = ("base_url", "profile", "token_file", "token_for")
 _TOKEN = PREFIX + "TOKEN"
 
 blog_argument = click.argument("words", metavar="DIR|BLOG_ID|NAME")

@@ -15,6 +15,7 @@ from exporter.errors import BlogExporterError, UsageError
 from exporter.frozen import frozen
 from exporter.message import either, listed, message, message_n, suggested
 from exporter.service.declarations import ATOMPUB
+from exporter.service.registry import PROFILES, profile_for
 from exporter.settings import read_config
 from exporter.text import printable
 
@@ -168,12 +169,18 @@ def _of_address(address: str, options: Mapping[str, Any], archive: Path | None, 
         way = ways.chosen(ATOMPUB.name) or way  # it needs a sign-in, which the user has
     if way is None:
         raise UsageError(nothing_at(ways, service))
-    given = {name: value for name, value in options.items() if value is not None}
-    chosen = {**options, "base_url": way.base_url, "service": way.service, **way.settings, **given}
+    given = {name for name, value in options.items() if value is not None}
+    implied = {"base_url": way.base_url, "service": way.service, **way.settings}
+    found = {name: value for name, value in implied.items() if name not in given}
+    chosen = {**options, **found}
+    profile = profile_for(host_of(address), PROFILES.values())
+    if profile is not None and profile.name == found.get("profile"):
+        del found["profile"], found["base_url"]  # the address itself names the service
     root = archive or Path(way.blog_id.replace("/", "-"))
     if _is_archive(root):
-        return NamedSource(find_target(str(root), chosen, **how), chosen, ways=ways, title=title_at(way))
-    target = find_target(way.blog_id, chosen, archive=root, **how)
+        target = find_target(str(root), options, found=found, **how)
+    else:
+        target = find_target(way.blog_id, options, found=found, archive=root, **how)
     return NamedSource(target, chosen, ways=ways, title=title_at(way))
 
 

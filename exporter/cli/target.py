@@ -15,15 +15,8 @@ from exporter.cli.output import Output
 from exporter.errors import BlogExporterError, NoArchive, UsageError
 from exporter.frozen import frozen
 from exporter.message import listed, message, suggested
-from exporter.settings import (
-    BlogTable,
-    Remembered,
-    Settings,
-    option_name,
-    own_config_path,
-    read_config,
-    resolve,
-)
+from exporter.setting_sources import option_name
+from exporter.settings import BlogTable, Remembered, Settings, own_config_path, read_config, resolve
 
 if TYPE_CHECKING:
     from exporter.archive.settings_file import ArchiveSettings
@@ -100,6 +93,7 @@ def find_target(
     words: str,
     options: Mapping[str, Any],
     *,
+    found: Mapping[str, Any] | None = None,
     archive: Path | None = None,
     config: Path | None = None,
     command: str = _BACKUP,
@@ -111,6 +105,7 @@ def find_target(
     Args:
         words: a blog's name in the settings (``[blogs.NAME]``), an archive's folder, or a blog ID.
         options: the command line's options; ``None`` means not given. Only settings are used.
+        found: the settings that an explored address implies.
         archive: the archive's folder, if it was named in addition to a blog ID.
         config: the settings file named on the command line.
         command: the command to suggest if the archive proposes settings that no run of this user's wrote.
@@ -132,8 +127,8 @@ def find_target(
     if table is not None:
         blog_id, root, by_folder = table.blog_id, table.archive, True
     else:
-        found = None if archive is not None else _blog_in(words)
-        blog_id, root, by_folder = found or words, archive or Path(words), found is not None
+        named = None if archive is not None else _blog_in(words)
+        blog_id, root, by_folder = named or words, archive or Path(words), named is not None
         if by_folder:
             table = table_of(root, blog_id, blogs)
         elif archive is None:
@@ -143,7 +138,7 @@ def find_target(
     kept = read_archive_settings(root) if by_folder else None
     remembered = None if kept is None else Remembered(kept.path, kept.values)
     name = None if table is None else table.name
-    how: dict[str, Any] = {"remembered": remembered, "service": _service_of(root), "warn": warn}
+    how: dict[str, Any] = {"remembered": remembered, "service": _service_of(root), "found": found, "warn": warn}
     settings = adopt(resolve(given, config=config, blog_id=blog_id, blog=name, **how))
     if not by_folder and archive is None and settings.base_url is None and "." not in words:
         near = nearest_name(words, config)
@@ -174,8 +169,11 @@ def remember_options(target: BlogTarget, given: Mapping[str, Any], out: Output) 
 
     table = {} if target.table is None else target.table.settings
     chosen = given_settings(given)
+    settings, owner = target.settings, {}
+    if (settings.token or settings.token_command) and settings.token_for and {"base_url", "profile"} & chosen.keys():
+        owner = {"token_for": ",".join(settings.token_for)}
     try:
-        news = remember(target.root, {**table, **chosen})
+        news = remember(target.root, {**table, **owner, **chosen})
     except BlogExporterError as error:
         out.warn("The settings could not be remembered. {reason}", reason=error)
         return None

@@ -18,13 +18,11 @@ from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, Long
 from exporter.fleet.blog_list import ALLOWED_IN_LISTS
 from exporter.fleet.ledger import BlogAttempt, DueBlog
 from exporter.fleet.pool import error_of
-from exporter.http.address_guard import check_base_url, origin_of
 from exporter.http.engine import Engine
 from exporter.http.transport import Statistics
 from exporter.library.backup import backup, open_service
 from exporter.message import listed, said, suggested
 from exporter.settings import Settings, resolve
-from exporter.text import printable
 
 _MAX_REASON_CHARACTERS: Final = 2000
 _COLLECTIONS: Final = (5_000, 10, 10)
@@ -62,37 +60,19 @@ def rare_collections() -> Iterator[None]:
 def settings_for(blog: DueBlog, options: Mapping[str, str], config: Path | None) -> Settings:
     """Merge the operator's settings with a blog's settings from the list.
 
-    The operator's token is for the operator's service: the author of a list must not be able to receive it.
-
     Args:
         blog: as the ledger holds it, with the list's settings.
         options: the options of the command line.
         config: the settings file of the command line.
 
     Raises:
-        UsageError: a setting is wrong or not allowed in a list, or the list would send the token to another origin.
+        UsageError: a setting is wrong or not allowed in a list.
     """
-    own = resolve(options, config=config, blog_id=blog.blog_id)
-    if not blog.settings:
-        return own
     if wrong := sorted(blog.settings.keys() - ALLOWED_IN_LISTS):
         raise UsageError(
             "The list sets {names} for {blog}, which a list may not.", names=listed(wrong), blog=blog.blog_id
         )
-    joined = resolve({**options, **blog.settings}, config=config, blog_id=blog.blog_id)
-    if (joined.token or joined.token_command) and _origin(joined) != _origin(own):
-        raise UsageError(
-            "The list names {address} for {blog}, which is not the service that your token is for, so the token was "
-            "not sent. If you trust that address, give it yourself with --base-url or in a profile, or sign in there "
-            "with login and leave out the token.",
-            address=printable(joined.base_url or "", 200),
-            blog=blog.blog_id,
-        )
-    return joined
-
-
-def _origin(settings: Settings) -> str:
-    return origin_of(check_base_url(settings.base_url)) if settings.base_url else ""
+    return resolve(options, found=blog.settings, config=config, blog_id=blog.blog_id)
 
 
 @dataclass(eq=False)

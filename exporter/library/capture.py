@@ -31,7 +31,8 @@ from exporter.library.blog_addresses import entry_addresses, home_of
 from exporter.library.captured_assets import CompletedAssets, complete_assets
 from exporter.library.views import finish_forgetting, present_views, refresh_latest
 from exporter.service.declarations import BLOG_V1, PUBLIC_SITE
-from exporter.settings import Origin, Settings
+from exporter.setting_sources import Origin
+from exporter.settings import Settings
 
 _LOCK_POLL_SECONDS: Final = 0.2
 _MAX_RETRIES: Final = 3

@@ -45,6 +45,7 @@ from exporter.move.public_look import look_in_public, private_things
 from exporter.move.transfer import MoveRun
 from exporter.move.writer import SETTLING, Writer
 from exporter.settings import Settings
+from exporter.text import printable
 from exporter.wordpress import WordPressApi, check_address, home_client, new_home_credentials, open_wordpress
 
 _UPLOAD_SECONDS: Final = 600.0
@@ -331,6 +332,13 @@ def _foreign(home: HomeContent, planned: PlannedPost) -> int | None:
 
 def _credentials(home: str, settings: Settings) -> Credentials:
     found = new_home_credentials(home, settings)
+    if settings.new_home_token and not found.token:
+        raise UsageError(
+            "The application password ({place}) is not sent to {home}, because nothing beside it says that it belongs "
+            "there. If it does: --new-home-token-for {home}, or new_home_token_for in the place of the password.",
+            place=settings.sources["new_home_token_file"].place("new_home_token_file"),
+            home=printable(home, 200),
+        )
     if not found.token:
         raise UsageError(
             message(

@@ -6,19 +6,19 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from exporter.errors import UsageError
 from exporter.frozen import frozen
 from exporter.message import message, said, suggested
-from exporter.settings import Origin, Settings
+from exporter.setting_sources import Origin
+from exporter.setting_types import origin_of_address
+from exporter.settings import Settings
 from exporter.text import printable
 
 if TYPE_CHECKING:
     from exporter.login.store import SignInStore
 
 _NOTICE_PERIOD: Final = timedelta(days=7)
-_PORTS: Final = {"http": 80, "https": 443}
 
 
 def service_origin(base_url: str) -> str:
@@ -28,17 +28,14 @@ def service_origin(base_url: str) -> str:
         UsageError: the address is invalid.
     """
     try:
-        parts = urlsplit(base_url)
-        host, port = (parts.hostname or "").rstrip("."), parts.port
+        return origin_of_address(base_url)
     except ValueError:
-        host, port = "", None
-    if not host or parts.scheme not in _PORTS:
         if "@" in base_url:  # it may hold a password
-            raise UsageError(message("the base URL must look like https://HOST"))
+            raise UsageError(message("the base URL must look like https://HOST")) from None
         given = printable(base_url.partition("?")[0].partition("#")[0], 200)
-        raise UsageError("{name} must look like https://HOST, not {shown}", name=message("the base URL"), shown=given)
-    shown = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{shown}" if port in {None, _PORTS[parts.scheme]} else f"{parts.scheme}://{shown}:{port}"
+        raise UsageError(
+            "{name} must look like https://HOST, not {shown}", name=message("the base URL"), shown=given
+        ) from None
 
 
 def service_command(command: str, settings: Settings) -> str:
@@ -65,11 +62,23 @@ def missing_token_advice(settings: Settings) -> str:
 
     It includes ``login`` only if the program knows the service's sign-in page, or its own client ID.
     """
+    if settings.withheld:
+        return withheld_notice(settings)
     if settings.oauth_authorize_url is None and settings.oauth_client_id is None:
         return message("set BLOG_EXPORTER_TOKEN to a token that may read this blog, or name its file with --token-file")
     return message(
         "set BLOG_EXPORTER_TOKEN to a token that may read this blog, or sign in: {command}",
         command=service_command("login", settings),
+    )
+
+
+def withheld_notice(settings: Settings) -> str:
+    """Return a sentence about a token that the service of the settings must not receive, without its full stop."""
+    return message(
+        "the token ({place}) is not sent to {origin}, because nothing beside it says that it belongs there. If it "
+        "does, say --token-for {origin}, or set token_for in the place of the token",
+        place=settings.withheld,
+        origin=service_origin(settings.base_url or ""),
     )
 
 

@@ -13,11 +13,18 @@ from typing import TYPE_CHECKING, Final
 from exporter.clock import Clock, SystemClock
 from exporter.errors import ArchiveLocked, NotAuthorised, ServiceError, SignInRevoked, UsageError
 from exporter.http.credentials import Credentials, Redactor, TokenSource
-from exporter.login.facts import missing_token_advice, service_command, service_origin, token_place
+from exporter.login.facts import (
+    missing_token_advice,
+    service_command,
+    service_origin,
+    token_place,
+    withheld_notice,
+)
 from exporter.login.protocol import Tokens, ask_for_tokens, refresh_request
 from exporter.login.signing import OAuth1, Wsse
 from exporter.login.store import SignIn, SignInStore
 from exporter.message import message, said
+from exporter.service.declarations import DECLARATIONS
 from exporter.settings import Settings
 from exporter.text import printable
 from exporter.worker import kill_group
@@ -57,6 +64,9 @@ def credentials_for(
     Raises:
         UsageError: the address or the token is invalid, or several accounts match.
     """
+    service = DECLARATIONS.get(settings.service or "")
+    if service is not None and service.anonymous:
+        return Credentials()
     _require_secrets(settings)
     carrier = Credentials(None, settings.auth_header, settings.auth_scheme, query=settings.auth_query or "")
     base_url = settings.base_url or ""
@@ -70,6 +80,8 @@ def credentials_for(
     if settings.token_command:
         return CommandSource(settings.token_command, carrier, settings)
     origin = service_origin(base_url)
+    if settings.withheld and not settings.token_for:
+        warn(withheld_notice(settings))
     store = store or SignInStore(warn=warn)
     account = store.choose(origin, settings.account)
     if account is None:

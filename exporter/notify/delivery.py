@@ -28,7 +28,7 @@ from exporter.http.engine import Engine
 from exporter.http.retry import RetryPolicy
 from exporter.message import Message, message
 from exporter.model.exchange import Request, Response
-from exporter.settings import PREFIX
+from exporter.setting_sources import PREFIX
 from exporter.worker import kill_group
 
 MAX_BODY_BYTES: Final = 10_000

@@ -109,6 +109,7 @@ class Declaration(NamedTuple):
         profiles: known services of this type.
         flags: the settings that declare the meaning of flags.
         reads_files: whether it is a format of export files.
+        anonymous: whether its requests never carry a token: it reads what everybody sees.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Declaration(NamedTuple):
     profiles: tuple[Profile, ...] = ()
     flags: FlagSettings = FlagSettings()
     reads_files: bool = False
+    anonymous: bool = False
 
     def default_of(self, setting: str) -> Any:
         """Return the default of one of its settings as the setting's reader returns it."""
@@ -348,6 +350,7 @@ PUBLIC_SITE: Final = Declaration(
     options=("page_rules", "obey_robots", "list_pages"),
     # A page costs a service far more than an API's record, and no document permits a rate.
     defaults={"timezone": _JAPAN, "rate": "2", "concurrency": "2"},
+    anonymous=True,
 )
 
 DECLARATIONS: Final[dict[str, Declaration]] = {

@@ -217,11 +217,14 @@ def begin(window: Window, asked: Asked) -> Answer:
     if title:
         words += [f"--site-title={' '.join(title.split())}"]
     words += ["--assets", _one_of(asked.text("assets"), _ASSETS)]
-    words += _way_words(window, asked, answer)
+    way = _way_words(window, asked, answer)
+    words += way
     if "files" not in answer:
         words += _time_words(asked)
     if token:
-        words += ["--token-file", str(_kept_token(place, token))]
+        words += ["--token-file", str(_kept_token(place, token)), "--token-for", str(answer.get("base_url") or "")]
+    elif way:
+        words += ["--token-for", ""]  # the address was found, not typed
     if window.config is not None:
         words += ["--config", str(window.config.absolute())]
     begun = window.jobs.start(words, about=INIT, place=str(place), language=window.language)

@@ -18,7 +18,8 @@ from exporter.cli.user_settings import add_blog, set_setting
 from exporter.errors import UsageError
 from exporter.message import message, said, suggested
 from exporter.notify.delivery import Monitor, Signal
-from exporter.settings import Origin, own_config_path, read_config
+from exporter.setting_sources import Origin
+from exporter.settings import own_config_path, read_config
 from exporter.translation import translated
 from exporter.window.actions import about_blog, complaints, line
 from exporter.window.pages import Redirect

@@ -405,6 +405,10 @@ def test_a_service_that_refuses(
 def test_a_refused_token_names_its_place(service: DemoService, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BLOG_EXPORTER_TOKEN", "old")
     service.before = faults.status(401)
+    withheld = diagnose(root).findings[0]
+    assert withheld.name == "token_withheld"
+    assert withheld.said.endswith("the one that you have (variable BLOG_EXPORTER_TOKEN) is not sent to it.")
+    monkeypatch.setenv("BLOG_EXPORTER_TOKEN_FOR", service.base_url)
     assert diagnose(root).findings[0].said == "The service refuses the token (variable BLOG_EXPORTER_TOKEN)."
 
 

@@ -244,10 +244,9 @@ def test_the_token_goes_only_to_the_operators_own_service(
     listed = tmp_path / "blogs.txt"
     listed.write_text(f"{BLOGS[0]} base_url={service.base_url}\n", encoding="utf-8")
     elsewhere = ["--base-url", "http://127.0.0.1:9", "--retries", "0", "--assets", "none"]
-    done = program("fleet", "run", listed, "--into", tmp_path / "fleet", *elsewhere)
-    assert done.code == 2, done.err
-    assert "is not the service that your token is for" in done.err
-    assert seen == []
+    assert program("fleet", "run", listed, "--into", tmp_path / "fleet", *elsewhere).code == 0
+    assert set(seen) == {None}
+    seen.clear()
     own = ["--base-url", service.base_url, "--retries", "0", "--assets", "none"]
     assert program("fleet", "run", listed, "--into", tmp_path / "other", *own).code == 0
     assert set(seen) == {"Bearer operators-secret"}

@@ -64,7 +64,9 @@ def test_a_person_does_not_wait_as_long_as_the_schedule(first: Path, program: Pr
 
 
 def test_the_folder_is_enough_afterwards(first: Path, program: Program, service: DemoService) -> None:
-    assert memory(first) == {"assets": "none", "base_url": service.base_url, "site": "no"}
+    assert memory(first) == {
+        "assets": "none", "base_url": service.base_url, "site": "no", "token_for": service.base_url,
+    }  # fmt: skip
     assert (first / "settings.toml").stat().st_mode & 0o777 == 0o600
     done = program("backup", first)
     assert done.code == 0, done.err
@@ -132,7 +134,9 @@ def test_a_strangers_archive_does_not_decide_where_a_token_is_sent(
     assert f"type once: blog-exporter backup {stranger} --base-url {service.base_url}\n" in done.err
     assert done.err.count("\n") == 1
     assert program("backup", stranger, "--base-url", service.base_url).code == 0
-    assert memory(stranger) == {"assets": "none", "base_url": service.base_url, "site": "no"}
+    assert memory(stranger) == {
+        "assets": "none", "base_url": service.base_url, "site": "no", "token_for": service.base_url,
+    }  # fmt: skip
     assert program("backup", stranger).code == 0
 
 

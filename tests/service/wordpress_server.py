@@ -34,6 +34,7 @@ class WordPress:
         pretty: whether ``/wp-json`` exists; ``?rest_route=`` always does.
         prefix: the path from the folder to the lists.
         asked: the routes and parameters of the requests.
+        authorised: the paths of the requests with credentials.
     """
 
     posts: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -47,6 +48,7 @@ class WordPress:
     pretty: bool = True
     prefix: str = "/wp-json/wp/v2"
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    authorised: list[str] = field(default_factory=list)
     url: str = ""
 
     def add_post(self, number: int, **given: Any) -> dict[str, Any]:
@@ -121,6 +123,8 @@ class _Answers:
 
     async def answer(self, request: web.Request) -> web.Response:
         blog = self._blog
+        if "Authorization" in request.headers:
+            blog.authorised.append(request.path)
         below = request.path.removeprefix(blog.folder)
         if below == "/umi.png":
             return web.Response(body=png(1), content_type="image/png")

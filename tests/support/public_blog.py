@@ -49,6 +49,7 @@ class PublicBlog:
         robots: the text of robots.txt; ``None`` for 404.
         overrides: the status and text of answers, by path; a text with 302 is where it leads.
         asked: the paths of all requests, with their queries.
+        authorised: those of the requests with credentials.
     """
 
     form: str
@@ -59,6 +60,7 @@ class PublicBlog:
     robots: str | None = None
     overrides: dict[str, tuple[int, str]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    authorised: list[str] = field(default_factory=list)
     origin: str = ""
 
     def __post_init__(self) -> None:
@@ -78,6 +80,8 @@ class PublicBlog:
     async def handle(self, request: web.Request) -> web.Response:
         path = request.path_qs
         self.asked.append(path)
+        if "Authorization" in request.headers:
+            self.authorised.append(path)
         turn = next(self._turn)
         if self.refused_every and turn % self.refused_every == 0:
             self._pauses += 1
