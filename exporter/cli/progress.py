@@ -179,6 +179,14 @@ def _source_sentence(event: SourceNotes | RecordsJoined, shown: Callable[[str, i
             lines=lines,
         )
     lines = "".join(f"\n  {shown(conflict, 300)}" for conflict in event.conflicts)
+    if event.withdrawn:
+        withdrawn = message_n(
+            "{service} no longer has {n:,} entry that another source has; it counts as private now.",
+            "{service} no longer has {n:,} entries that another source has; they count as private now.",
+            event.withdrawn,
+            service=event.service,
+        )
+        lines += f"\n{withdrawn}"
     return message(
         "Joined with {service}: {matched:,} entries are in both, {new:,} only there, {only_archived:,} only in the "
         "archive, and {conflicts:,} have different texts.{lines}",

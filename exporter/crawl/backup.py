@@ -347,8 +347,8 @@ class BackupRun:
         self.outcome.joined = report.document(self.service.name)
         self._emit(
             RecordsJoined(
-                self.service.name, report.matched, report.new, report.only_archived, tuple(report.conflicts),
-                report.more_conflicts,
+                self.service.name, report.matched, report.new, report.only_archived, report.withdrawn,
+                tuple(report.conflicts), report.more_conflicts,
             )
         )  # fmt: skip
         return join

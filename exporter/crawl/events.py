@@ -93,6 +93,7 @@ class RecordsJoined:
         matched: entries that both have.
         new: entries that only the service has.
         only_archived: entries that only the archive has.
+        withdrawn: those among them that the service had until this run, and that another one still has.
         conflicts: sentences about entries with different texts; ``more_conflicts`` further ones are not named.
     """
 
@@ -100,6 +101,7 @@ class RecordsJoined:
     matched: int
     new: int
     only_archived: int
+    withdrawn: int = 0
     conflicts: tuple[str, ...] = ()
     more_conflicts: int = 0
 

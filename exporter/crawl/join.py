@@ -27,7 +27,7 @@ from exporter.crawl.removals import Removals
 from exporter.html.text import plain_text
 from exporter.message import message
 from exporter.model.kinds import Kind
-from exporter.service.joined import SOURCES, JoinedRecords
+from exporter.service.joined import GONE, NEWEST, SOURCES, JoinedRecords, gone_of
 
 if TYPE_CHECKING:
     from exporter.crawl.checkpoint import Checkpoint
@@ -53,6 +53,7 @@ class JoinReport:
         matched: entries that the archive has from the service and from another one.
         new: entries of this run that only the service has.
         only_archived: entries of the archive that the service does not have.
+        withdrawn: those among them that it had until this run and that another service still has.
         conflicts: sentences about entries of this run with different texts.
         more_conflicts: how many more there are.
     """
@@ -60,6 +61,7 @@ class JoinReport:
     matched: int = 0
     new: int = 0
     only_archived: int = 0
+    withdrawn: int = 0
     conflicts: list[str] = field(default_factory=list)
     more_conflicts: int = 0
 
@@ -70,6 +72,7 @@ class JoinReport:
             "matched": self.matched,
             "new": self.new,
             "only_archived": self.only_archived,
+            "withdrawn": self.withdrawn,
             "conflicts": len(self.conflicts) + self.more_conflicts,
         }
 
@@ -143,7 +146,7 @@ class Join:
         self._pair(Kind.USER, lambda *_: iter(()))
         for kind in _KINDS:
             self._store(kind)
-            self.removals.evidence[kind] = dict(self._removed(kind, removed))
+            self.removals.evidence[kind] = self._remove(kind, removed.of(kind))
         self._count()
 
     def _read(self, kind: Kind) -> Iterator[tuple[str, Any]]:
@@ -237,35 +240,53 @@ class Join:
         ledger = self.ledgers[kind]
         for own, raw in self._read(kind):
             record_id = self._ids[kind][own]
-            archived = self._state.load(kind, record_id)
-            parts = {} if archived is None else self._service.parts(archived)
-            ledger.observe(record_id, self._joined(kind, record_id, {**parts, self._way.name: raw}), _ONLY_SWEEP)
+            archived = self._state.load(kind, record_id) or {}
+            parts = {**(self._service.parts(archived) if archived else {}), self._way.name: raw}
+            gone = {name: each for name, each in gone_of(archived).items() if name != self._way.name}
+            members: dict[str, Any] = {}
+            if kind is Kind.COMMENTS:
+                comment = self._way.comment(raw)
+                members["post_id"] = self._ids[Kind.ENTRIES].get(comment.post_id, comment.post_id)
+                if comment.parent:
+                    members["parent"] = self._ids[Kind.COMMENTS].get(comment.parent, comment.parent)
+            ledger.observe(record_id, self._joined(kind, record_id, parts, gone, members), _ONLY_SWEEP)
         ledger.spool.flush()
 
-    def _joined(self, kind: Kind, record_id: str, parts: Mapping[str, Raw]) -> Frozen:
-        """Return the record to store: the main service's own one if it is alone."""
+    def _joined(
+        self, kind: Kind, record_id: str, parts: Mapping[str, Raw], gone: Mapping[str, Raw], members: Mapping[str, Any]
+    ) -> Frozen:
+        """Return the record to store: the main service's own one if no other one ever had it."""
         main = self._service.main
-        if list(parts) == [main.name] and main.key(kind, parts[main.name]) == record_id:
+        if list(parts) == [main.name] and not gone and main.key(kind, parts[main.name]) == record_id:
             return lossless_json.freeze(parts[main.name])
-        members: dict[str, Any] = {"id": record_id}
-        if kind is Kind.COMMENTS:
-            comment = self._way.comment(parts[self._way.name])
-            members["post_id"] = self._ids[Kind.ENTRIES].get(comment.post_id, comment.post_id)
-            if comment.parent:
-                members["parent"] = self._ids[Kind.COMMENTS].get(comment.parent, comment.parent)
+        members = {"id": record_id, NEWEST: self._way.name, **members}
+        if gone:
+            members[GONE] = dict(gone)
         # The parts are joined as texts, because an object that plain JSON would change remembers its own text.
         texts = [b"%b:%b" % (lossless_json.text(name), lossless_json.freeze(part).data) for name, part in parts.items()]
         head = lossless_json.dumps(members).removesuffix(b"}")
         whole = b'%b,"%b":{%b}}' % (head, SOURCES.encode(), b",".join(sorted(texts)))
         return lossless_json.freeze(lossless_json.loads(whole))
 
-    def _removed(self, kind: Kind, removed: Removals) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the records to remove with their evidence; a record that another service gave stays unchanged."""
-        for own, evidence in removed.of(kind).items():
+    def _remove(self, kind: Kind, removed: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Take the service's part out of the records that it no longer has; return the evidence of those left empty."""
+        ledger, empty = self.ledgers[kind], {}
+        for own, evidence in removed.items():
             record_id = self._ids[kind].get(own)
             raw = None if record_id is None else self._state.load(kind, record_id)
-            if record_id is not None and raw is not None and len(self._service.parts(raw)) == 1:
-                yield record_id, evidence
+            if record_id is None or raw is None:
+                continue
+            parts = {name: part for name, part in self._service.parts(raw).items() if name != self._way.name}
+            if not parts:
+                empty[record_id] = evidence
+                continue
+            gone = {**gone_of(raw), self._way.name: evidence}
+            members = {name: raw[name] for name in ("post_id", "parent") if name in raw}
+            self.report.withdrawn += kind is Kind.ENTRIES
+            del self._ids[kind][own]
+            ledger.observe(record_id, self._joined(kind, record_id, parts, gone, members), _ONLY_SWEEP)
+        ledger.spool.flush()
+        return empty
 
     def _count(self) -> None:
         given, report = set(self._ids[Kind.ENTRIES].values()), self.report

@@ -183,6 +183,7 @@ _HIDDEN: Final[Mapping[Enum, str]] = {
     Hidden.NO_DATE: message_template("its date is impossible or missing"),
     Hidden.LATER: message_template("its date is later than the backup"),
     Hidden.REMOVED: message_template("the newest version does not hold it any more"),
+    Hidden.WITHDRAWN: message_template("{field} no longer shows it"),
     Hidden.COMMENT: message_template("{field} {value} is not visible"),
 }
 

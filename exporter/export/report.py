@@ -42,7 +42,7 @@ KINDS: Final = ("entries", "comments", "pictures", "categories")
 _OF_IDS: Final = ("entries", "comments")
 """The kinds whose names in a report are ids of the service; those of the others are texts that people wrote."""
 
-_PRIVATE: Final = (Hidden.FLAG, Hidden.REMOVED)
+_PRIVATE: Final = (Hidden.FLAG, Hidden.REMOVED, Hidden.WITHDRAWN)
 """Why an entry is private; for all other reasons it is a draft."""
 _UNPUBLISHED: Final = (repr(str(Audience.DRAFT)), repr(str(Audience.SCHEDULED)))
 """The flags of drafts, if the service states them."""

@@ -51,6 +51,8 @@ class Hidden(Enum):
     """Its date is after the backup."""
     REMOVED = auto()
     """The newest version no longer has it."""
+    WITHDRAWN = auto()
+    """A service that showed it no longer has it; another source still does."""
     COMMENT = auto()
     """The owner did not declare that a comment flag's value means shown."""
 

@@ -1,8 +1,16 @@
 """Records that several services gave of the same thing, such as the text of a file and the page of that entry. Pure.
 
-A joined record is ``{"id": …, "sources": {SERVICE: RECORD, …}}``: each record as its service gave it. A comment has
-``post_id`` and ``parent`` too, because each service has other ids. A record without ``sources`` is one of the service
-that ``archive.json`` names.
+A joined record is ``{"id": …, "newest": SERVICE, "sources": {SERVICE: RECORD, …}}``: each record as its service gave
+it, and the service whose reading changed the record last. A comment has ``post_id`` and ``parent`` too, because each
+service has other ids. ``"gone": {SERVICE: EVIDENCE, …}`` names the services that had the record and no longer have it.
+A record without ``sources`` is one of the service that ``archive.json`` names.
+
+Services contradict each other about who may see a record, because they were read at different times. Then:
+
+1. What a service showed publicly at the newest reading is public. Only the records that are public too count then: a
+   file may still have the text of an earlier draft.
+2. A service that was asked at its address and no longer has the record has taken it back, so the record is private.
+3. Otherwise the most hidden statement counts, because a file does not say when its blog was last as it states.
 """
 
 from __future__ import annotations
@@ -15,10 +23,13 @@ from typing import Any, Final, TypeVar
 from exporter.model.kinds import Kind, key_of
 from exporter.model.publication import STATUS_ORDER, Cause, Declared, Hidden, PostStatus, Verdict
 from exporter.model.records import Audience, Comment, CommentStatus, Post, Raw, Upload, User
+from exporter.service.export_file import ExportFile
 from exporter.service.interface import BlogService, Records
 
 SOURCES: Final = "sources"
-_MEMBERS: Final = frozenset({"id", "post_id", "parent", SOURCES})
+NEWEST: Final = "newest"
+GONE: Final = "gone"
+_MEMBERS: Final = frozenset({"id", "post_id", "parent", SOURCES, NEWEST, GONE})
 _DECLARED: Final = (
     "flag_settings", "flag_hint", "key_fields", "post_flags",
     "comment_flags", "access_flag", "period_flag", "deleted_flag", "usual_access", "bodies", "attributes", "roles",
@@ -41,6 +52,12 @@ def parts_of(raw: Raw) -> dict[str, Raw] | None:
     if not isinstance(parts, dict) or not parts or not raw.keys() <= _MEMBERS:
         return None
     return dict(parts) if all(isinstance(part, dict) for part in parts.values()) else None
+
+
+def gone_of(raw: Raw) -> dict[str, Raw]:
+    """Return the evidence of the services that no longer have a record, by their names."""
+    gone = raw.get(GONE) if parts_of(raw) is not None else None
+    return {name: each for name, each in gone.items() if isinstance(each, dict)} if isinstance(gone, dict) else {}
 
 
 class JoinedRecords(Records):
@@ -74,10 +91,12 @@ class JoinedRecords(Records):
         return next(filter(None, (service.title(kind, part) for service, part in self._parts(raw))), "")
 
     def post(self, raw: Raw | None, item: Raw | None = None) -> Post:
-        """Read an entry. The most hidden of the services' audiences counts."""
+        """Read an entry. Its audience is ``PRIVATE`` if it was taken back."""
         pairs = self._posts(raw, item)
         if not pairs:
             return self.main.post(raw, item)
+        counted = _counted(pairs, _is_public, self._is_live, raw, item)
+        pairs = counted or pairs
         found = [post for _, post in pairs]
         first = found[0]
         if len(found) > 1:
@@ -85,25 +104,29 @@ class JoinedRecords(Records):
             audience = min(stated, key=_OPENNESS.index, default=None)
             sources = tuple(service.name for service, _ in pairs)
             first = replace(_filled(found), audience=audience, others=tuple(found[1:]), sources=sources)
+        if counted is None:
+            first = replace(first, audience=Audience.PRIVATE)
         joined_id = next((key for each in (raw, item) if each and (key := self._joined_id(each))), None)
         return replace(first, id=joined_id or first.id, raw=raw or {}, item=item)
 
     def comment(self, raw: Raw) -> Comment:
-        """Read a comment. The most hidden of the services' statuses counts."""
-        found = [service.comment(part) for service, part in self._parts(raw)]
-        if not found:
+        """Read a comment. Its status is ``HIDDEN`` if it was taken back."""
+        pairs = self._comments(raw)
+        if not pairs:
             return self.main.comment(raw)
+        counted = _counted(pairs, _is_shown, self._is_live, raw)
+        found = [comment for _, comment in counted or pairs]
         first = _filled(found)
-        stated = [comment.status for comment in found if comment.status is not None]
         joined_id = self._joined_id(raw)
         if joined_id is None:
             return first
+        stated = [comment.status for comment in found if comment.status is not None]
         return replace(
             first,
             id=joined_id,
             post_id=self.post_id(raw),
             parent=key_of(raw.get("parent")) or "",
-            status=min(stated, key=_SHOWING.index, default=None),
+            status=CommentStatus.HIDDEN if counted is None else min(stated, key=_SHOWING.index, default=None),
             raw=raw,
         )
 
@@ -133,14 +156,17 @@ class JoinedRecords(Records):
         return next(filter(None, stated), "") or self.main.blog_title(user)
 
     def publication(self, post: Post, declared: Declared, as_of: datetime | None = None) -> Verdict:
-        """Return the status of an entry: the most hidden one by its services, private if one of them is unknown."""
-        if parts_of(post.raw) is None and (post.item is None or parts_of(post.item) is None):
+        """Return the status of an entry. It is private if one of its services is unknown."""
+        raw, item = post.raw or None, post.item
+        if parts_of(raw or {}) is None and parts_of(item or {}) is None:
             return self.main.publication(post, declared, as_of)
-        if self._has_unknown(post.raw) or self._has_unknown(post.item or {}):
+        if self._has_unknown(raw or {}) or self._has_unknown(item or {}):
             return _UNREAD
-        found = [
-            service.publication(part, declared, as_of) for service, part in self._posts(post.raw or None, post.item)
-        ]
+        pairs = _counted(self._posts(raw, item), _is_public, self._is_live, raw, item)
+        if pairs is None:
+            return Verdict(PostStatus.PRIVATE, Cause(Hidden.WITHDRAWN, self._withdrew(raw, item)))
+        stated = [pair for pair in pairs if pair[1].audience is not None]
+        found = [service.publication(part, declared, as_of) for service, part in stated or pairs]
         return min(found, key=lambda verdict: STATUS_ORDER.index(verdict.status), default=_UNREAD)
 
     def is_undeclared(self, declared: Declared) -> bool:
@@ -148,17 +174,22 @@ class JoinedRecords(Records):
         return self.main.is_undeclared(declared)
 
     def is_visible(self, comment: Comment, declared: Declared) -> bool:
-        """Return whether a comment is public by all its services, which must be known."""
+        """Return whether a comment is public. All its services must be known."""
+        if parts_of(comment.raw) is None:
+            return self.main.is_visible(comment, declared)
         if self._has_unknown(comment.raw):
             return False
-        parts = self._parts(comment.raw) if parts_of(comment.raw) is not None else [(self.main, comment.raw)]
-        return bool(parts) and all(service.is_visible(service.comment(part), declared) for service, part in parts)
+        pairs = _counted(self._comments(comment.raw), _is_shown, self._is_live, comment.raw)
+        return bool(pairs) and all(service.is_visible(part, declared) for service, part in pairs or ())
 
     def why_hidden(self, comment: Comment) -> Cause:
-        """Return why a comment is not public, by the first service that hides it."""
+        """Return why a comment is not public."""
         if parts_of(comment.raw) is None:
             return self.main.why_hidden(comment)
-        hidden = (service.why_hidden(service.comment(part)) for service, part in self._parts(comment.raw))
+        pairs = _counted(self._comments(comment.raw), _is_shown, self._is_live, comment.raw)
+        if pairs is None:
+            return Cause(Hidden.WITHDRAWN, self._withdrew(comment.raw))
+        hidden = (service.why_hidden(part) for service, part in pairs if part.status is not CommentStatus.SHOWN)
         return next(hidden, self.main.why_hidden(comment))
 
     def flags(self, raw: Raw) -> Raw:
@@ -176,6 +207,18 @@ class JoinedRecords(Records):
         known = ((self._service(name), part) for name, part in self.parts(raw).items())
         found = [(service, part) for service, part in known if service is not None]
         return sorted(found, key=lambda pair: self._rank(pair[0]))
+
+    def _comments(self, raw: Raw) -> list[tuple[BlogService, Comment]]:
+        """Return a comment as each of its services has it, the deciding one first."""
+        return [(service, service.comment(part)) for service, part in self._parts(raw)]
+
+    def _is_live(self, name: str) -> bool:
+        """Return whether a service is asked at its address, so that it shows what is public now."""
+        return not isinstance(self._service(name), ExportFile)
+
+    def _withdrew(self, *raws: Raw | None) -> str:
+        """Return the names of the services that took a record back."""
+        return ", ".join(sorted({name for raw in raws if raw for name in gone_of(raw) if self._is_live(name)}))
 
     def _has_unknown(self, raw: Raw) -> bool:
         """Return whether a record holds one of a service that this program does not know, such as a later one's."""
@@ -198,6 +241,35 @@ class JoinedRecords(Records):
     @staticmethod
     def _joined_id(raw: Raw) -> str | None:
         return key_of(raw.get("id")) if parts_of(raw) is not None else None
+
+
+def _is_public(post: Post) -> bool | None:
+    return None if post.audience is None else post.audience is Audience.PUBLIC
+
+
+def _is_shown(comment: Comment) -> bool | None:
+    return None if comment.status is None else comment.status is CommentStatus.SHOWN
+
+
+def _counted(
+    pairs: list[tuple[BlogService, T]],
+    states: Callable[[T], bool | None],
+    is_live: Callable[[str], bool],
+    *raws: Raw | None,
+) -> list[tuple[BlogService, T]] | None:
+    """Return the services' records that decide who may see them; ``None`` if a service took them back.
+
+    Args:
+        pairs: the services with their records.
+        states: whether a record says that it is public; ``None`` if it says nothing.
+        is_live: whether a service is asked at its address.
+        raws: the joined records.
+    """
+    newest = {raw.get(NEWEST) for raw in raws if raw}
+    for service, record in pairs:
+        if service.name in newest and is_live(service.name) and states(record):
+            return [pair for pair in pairs if states(pair[1]) is not False]
+    return None if any(is_live(name) for raw in raws if raw for name in gone_of(raw)) else pairs
 
 
 def _filled(found: Sequence[T]) -> T:

@@ -143,8 +143,14 @@ async def test_what_only_one_way_gave_is_removed_on_its_evidence_alone(tmp_path:
         run = await from_pages(origin, root)
         assert run.outcome.counts["entries"].gone == 1
         assert len(read(root)) == 21
-        # The file still has the entry whose page is gone.
-        assert any(each.title.startswith("第1001話") for each in read(root).values())
+        # The file still has the entry whose page is gone. Its owner took it back, so it is private.
+        assert joined().withdrawn == 1
+        left = next(each for each in read(root).values() if each.title.startswith("第1001話"))
+        assert (left.audience, left.permalink) == (Audience.PRIVATE, "")
+        again = await from_pages(origin, root)
+        assert (again.outcome.version, joined().withdrawn) == (None, 0)
+        same = await from_file(tmp_path / "export.txt", root)
+        assert same.outcome.version is None, same.outcome.counts
         for number in [*blog.posts][4:]:
             del blog.posts[number]
         with pytest.raises(MassDisappearance):

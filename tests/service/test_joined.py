@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from exporter.model.publication import Declared, PostStatus
-from exporter.model.records import Audience
+from exporter.model.publication import Cause, Declared, Hidden, PostStatus
+from exporter.model.records import Audience, CommentStatus
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 
@@ -19,8 +19,9 @@ COMMENT = {"id": "2", "post_id": "1", "type": "COMMENT", "AUTHOR": "mika", "text
 OPEN = Declared(frozenset({"Publish"}))
 
 
-def joined(**sources: Any) -> dict[str, Any]:
-    return {"id": "1", "sources": {name.replace("_", "-"): record for name, record in sources.items()}}
+def joined(newest: str = "movable-type", gone: tuple[str, ...] = (), **sources: Any) -> dict[str, Any]:
+    raw = {"id": "1", "newest": newest, "sources": {name.replace("_", "-"): each for name, each in sources.items()}}
+    return {**raw, "gone": {name: {"absent_in_sweeps": [1, 2]} for name in gone}} if gone else raw
 
 
 def status(raw: dict[str, Any]) -> PostStatus:
@@ -46,6 +47,45 @@ def test_a_joined_entry_has_the_text_of_the_file_and_the_address_of_the_page() -
 )
 def test_the_most_hidden_statement_counts(raw: dict[str, Any], expected: PostStatus) -> None:
     assert status(raw) is expected
+
+
+DRAFT = {**FILE, "STATUS": "Draft", "BODY": "<p>まだ秘密</p>"}
+UNSAID = {name: value for name, value in FILE.items() if name != "STATUS"}
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (joined("public-site", movable_type=DRAFT, public_site=PAGE), PostStatus.PUBLISH),
+        (joined("movable-type", movable_type=DRAFT, public_site=PAGE), PostStatus.DRAFT),
+        (joined("public-site", movable_type=UNSAID, public_site=PAGE), PostStatus.PUBLISH),
+        (joined("movable-type", movable_type=UNSAID, public_site=PAGE), PostStatus.PUBLISH),
+        (joined("public-site", ("public-site",), movable_type=FILE), PostStatus.PRIVATE),
+        (joined("movable-type", ("public-site",), movable_type=FILE), PostStatus.PRIVATE),
+        (joined("movable-type", ("movable-type",), public_site=PAGE), PostStatus.PUBLISH),
+        (joined("movable-type", ("later-service",), movable_type=FILE), PostStatus.PRIVATE),
+        (joined("wordpress", ("public-site",), movable_type=FILE, wordpress={"status": "publish"}), PostStatus.DRAFT),
+    ],
+)
+def test_the_newest_statement_of_an_address_counts_more_than_a_file(raw: dict[str, Any], expected: PostStatus) -> None:
+    assert status(raw) is expected
+
+
+def test_a_public_entry_shows_no_text_of_a_draft() -> None:
+    post = READS.post(joined("public-site", movable_type=DRAFT, public_site={**PAGE, "body": "<p>波</p>"}))
+    assert (post.audience, post.title, post.others) == (Audience.PUBLIC, "海", ())
+    assert "秘密" not in f"{post.body}{post.more}{post.excerpt}"
+
+
+def test_what_an_address_took_back_is_private() -> None:
+    raw = joined("public-site", ("public-site",), movable_type=FILE)
+    post = READS.post(raw)
+    assert (post.id, post.body, post.audience) == ("1", "<p>波</p>", Audience.PRIVATE)
+    assert READS.publication(post, OPEN).cause == Cause(Hidden.WITHDRAWN, "public-site")
+    comment = READS.comment({**joined("public-site", ("public-site",), movable_type=COMMENT), "post_id": "1"})
+    assert (comment.text, comment.status) == ("はい", CommentStatus.HIDDEN)
+    assert not READS.is_visible(comment, Declared())
+    assert READS.why_hidden(comment) == Cause(Hidden.WITHDRAWN, "public-site")
 
 
 def test_the_audience_is_the_most_hidden_one() -> None:
