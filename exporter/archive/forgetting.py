@@ -59,7 +59,6 @@ RewriteCaptures = Callable[["Layout", Exchanges, Collection[str], "InnerPath"], 
 """Builds all captures without these exchanges and addresses in a folder, and returns the hashes that changed."""
 Sign = Callable[[bytes], str]
 """Signs the line of a note."""
-_MARKED: Final = (Kind.ENTRIES, Kind.COMMENTS)
 _KEPT_IN_WORK: Final = frozenset(
     {
         "lock", "copies.json", "copies.lock", "copy-checks.json", "copy-id", "object-lock.json", "notified.json",
@@ -77,7 +76,7 @@ class Forgetting:
         at: the time of the request.
         records: the removed ids by kind.
         counted: the number of records by kind, for the note.
-        also: further ids of these records by kind; a joined record has one at each of its services.
+        signs: by kind, the signs by which these records are found again, see :func:`~exporter.archive.forgotten.mark`.
         assets: the hashes of the files that the removed records of assets name.
         runs: the lines of ``runs.jsonl`` that change, by number from 1.
         exchanges: the recorded exchanges that go.
@@ -90,7 +89,7 @@ class Forgetting:
     at: str
     records: Mapping[Kind, frozenset[str]]
     counted: Mapping[str, int]
-    also: Mapping[Kind, frozenset[str]] = field(default_factory=dict)
+    signs: Mapping[Kind, frozenset[str]] = field(default_factory=dict)
     assets: frozenset[str] = frozenset()
     runs: Mapping[int, str] = field(default_factory=dict)
     exchanges: Exchanges = field(default_factory=dict)
@@ -105,7 +104,7 @@ class Forgetting:
             "at": self.at,
             "records": {str(kind): sorted(ids) for kind, ids in self.records.items()},
             "counted": dict(self.counted),
-            "also": {str(kind): sorted(ids) for kind, ids in self.also.items()},
+            "signs": {str(kind): sorted(signs) for kind, signs in self.signs.items()},
             "assets": sorted(self.assets),
             "runs": {str(number): line for number, line in self.runs.items()},
             "exchanges": {str(number): dict(files) for number, files in self.exchanges.items()},
@@ -132,7 +131,7 @@ class Forgetting:
             at=str(found["at"]),
             records={Kind(kind): frozenset(map(str, ids)) for kind, ids in found["records"].items()},
             counted={str(kind): int(number) for kind, number in found["counted"].items()},
-            also={Kind(kind): frozenset(map(str, ids)) for kind, ids in found["also"].items()},
+            signs={Kind(kind): frozenset(map(str, signs)) for kind, signs in found["signs"].items()},
             assets=frozenset(map(str, found["assets"])),
             runs={int(number): str(line) for number, line in found["runs"].items()},
             exchanges={
@@ -295,8 +294,7 @@ def _prepared(
     omission = _Omission(reader, plan)
     versions = omission.build()
     salt = notes[0].salt if notes else new_salt()
-    ids = ((kind, each) for kind in _MARKED for found in (plan.records, plan.also) for each in found.get(kind, ()))
-    marks = {mark(bytes.fromhex(salt), kind, each) for kind, each in ids}
+    marks = {mark(bytes.fromhex(salt), kind, sign) for kind, signs in plan.signs.items() for sign in signs}
     atomic.cut_torn_tail(layout.runs)
     note = ForgettingNote(
         at=plan.at,

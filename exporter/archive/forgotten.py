@@ -1,8 +1,9 @@
 """Records removed on purpose: the notes in ``forgotten.jsonl``, and the marks that keep the records from coming back.
 
 A note states the time, the number of removed records by kind, and the old and new hashes of changed manifests, captures
-and runs. It names no record. So that the next backup leaves the records out, it has a mark for each: a keyed hash of
-kind and id. The key is in the file too, so a person who guesses an id can test the guess; ids alone say nothing.
+and runs. It names no record. So that the next backup leaves the records out, it has marks for each: keyed hashes
+of its kind and its signs, which are its id and what tells it in another source (:mod:`exporter.service.identity`). The
+key is in the file too, so a person who guesses an id, or the whole text, can test the guess.
 """
 
 from __future__ import annotations
@@ -83,14 +84,23 @@ class Suppressed:
     def __bool__(self) -> bool:
         return bool(self._marks)
 
-    def has(self, kind: Kind, record_id: str) -> bool:
-        """Return whether a record was forgotten."""
-        return any(mark(salt, kind, record_id) in marks for salt, marks in self._marks.items())
+    def has(self, kind: Kind, service: str, record_id: str) -> bool:
+        """Return whether a service's record with this id was forgotten."""
+        return self.has_sign(kind, [id_sign(service, record_id)])
+
+    def has_sign(self, kind: Kind, signs: Iterable[str]) -> bool:
+        """Return whether a forgotten record of the kind has one of these signs."""
+        return any(mark(salt, kind, sign) in marks for sign in signs for salt, marks in self._marks.items())
 
 
-def mark(salt: bytes, kind: Kind, record_id: str) -> str:
-    """Return the keyed hash of a record's kind and id: HMAC-SHA256 (RFC 2104), in hexadecimal."""
-    name = f"{kind}\0{record_id}".encode("utf-8", "backslashreplace")
+def id_sign(service: str, record_id: str) -> str:
+    """Return the sign of a record by its id at a service. Every other sign is a hash, and has no NUL."""
+    return f"{service}\0{record_id}"
+
+
+def mark(salt: bytes, kind: Kind, sign: str) -> str:
+    """Return the keyed hash of a record's kind and one of its signs: HMAC-SHA256 (RFC 2104), in hexadecimal."""
+    name = f"{kind}\0{sign}".encode("utf-8", "backslashreplace")
     return hmac.digest(salt, name, "sha256").hex()
 
 

@@ -19,6 +19,8 @@ from exporter.settings import Settings
 from exporter.text import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from exporter.archive.archive import Archive
     from exporter.archive.forgotten import ForgettingNote
     from exporter.library.forget import FoundRecords
@@ -40,7 +42,7 @@ _MENTIONS_SHOWN: Final = 20
 
         The archive keeps a note that says when how many records were removed, and never which. The next backup does
         not bring them back. verify passes, and repeats the note. Records that quote a removed one are listed, but not
-        changed. Without a record, the command finishes an interrupted removal."""
+        changed; then the exit code is 3. Without a record, the command finishes an interrupted removal."""
     ),
 )
 @archive_argument
@@ -78,6 +80,7 @@ def forget_command(
         note = forget(archive, settings, request, found, sign)
         if note is not None:
             _say(out, note, [suggested("sync", archive.path, place) for place, _ in found.copies])
+            _warn_of_mentions(out, found)
             if archive.layout.evidence.kind() == "a folder":
                 out.warn(
                     "Seals do not fit versions that are rewritten after them. Confirm it with your key: {command}",
@@ -86,7 +89,7 @@ def forget_command(
             if capture_numbers(archive.layout):
                 out.say(message("Delete them at the service too, or the next capture of its pages records them again."))
     out.document({"archive": str(archive.path.absolute()), "dry_run": dry_run, **_document(found)})
-    return 0
+    return 3 if found.mentions and not dry_run else 0
 
 
 def _ask(out: Output) -> None:
@@ -139,12 +142,30 @@ def _list(out: Output, found: FoundRecords, fleet: list[Path]) -> None:
     for path in fleet:
         out.answer("  fleet       {path}: without this blog until its next update", path=path)
     _list_copies(out, found)
+    for sentence in _mentions(found):
+        out.answer(sentence)
+
+
+def _mentions(found: FoundRecords) -> Iterator[str]:
+    """Yield a sentence for each record that quotes a removed one, up to 20."""
     for kind, record_id in found.mentions[:_MENTIONS_SHOWN]:
-        out.answer(
+        yield message(
             "Also mentioned in {kind} {id}, which stays as it is.", kind=KIND_NAMES[kind], id=printable(record_id, 80)
         )
     if len(found.mentions) > _MENTIONS_SHOWN:
-        out.answer("… and in {n:,} more; --json lists them.", n=len(found.mentions) - _MENTIONS_SHOWN)
+        yield message("… and in {n:,} more; --json lists them.", n=len(found.mentions) - _MENTIONS_SHOWN)
+
+
+def _warn_of_mentions(out: Output, found: FoundRecords) -> None:
+    for sentence in _mentions(found):
+        out.warn(sentence)
+    if found.mentions:
+        out.warn(
+            message(
+                "The archive, with latest/, the site and exports, still has the words of these quotations. Change them "
+                "at the service and back up, or forget these records too."
+            )
+        )
 
 
 def _list_copies(out: Output, found: FoundRecords) -> None:

@@ -304,6 +304,7 @@ class BackupRun:
         if not self.settings.accept_removals:
             refuse_mass_disappearance(ingest)
         removals = await find_removals(ingest, self.settings.concurrency)
+        await finish_in_thread(ingest.leave_out)
         if view is None:
             return RunReading(ingest.ledgers, removals, removals.evidence)
         join = await self._join(view, ingest, removals)
@@ -564,7 +565,8 @@ class BackupRun:
             await finish_in_thread(store.sync)
         if source is None:
             return
-        if any(result.forgotten for result in ingest.sweeps[-1].values()):
+        left_out = ingest.kept_out.entries or ingest.kept_out.comments
+        if left_out or any(result.forgotten for result in ingest.sweeps[-1].values()):
             return  # the file contains a forgotten record
         for url, path in source.originals.items():
             asset = await finish_in_thread(partial(keep_file, store, url, path))

@@ -624,20 +624,33 @@ class Ingest:
         if validators is not None and not self.client.is_kept(call.request):
             call = ask(None)
         sent: EntryAnswer = await self.client.fetch(*call, holds=partial(entry_held, self.service, entry_id))
-        answer = self.kept_out.without(self.service, sent)
+        answer = self.kept_out.without(self.service, sent, self.ledgers[Kind.COMMENTS])
         data = answer.data
         if data is None:
             ledger.mark(entry_id, sweep)
             return answer
         frozen = lossless_json.freeze(data)
         known = ledger.identity(entry_id) == frozen.identity
-        if answer.original is not None and not known:
+        if answer.original is not None and not known and not self._is_kept_out(entry_id, data):
             self.originals[answer.original.url] = await self.keep(answer.original)
         else:
             answer = answer._replace(original=None)
         self._observe(entry_id, data, frozen, sweep, known=known)
         # Release the memory of a long entry; the empty object still states that there was one.
         return answer._replace(data={})
+
+    def _is_kept_out(self, entry_id: str, data: dict[str, Any]) -> bool:
+        """Return whether a new entry has a sign of a forgotten one."""
+        is_new = entry_id not in self.ledgers[Kind.ENTRIES].base
+        return is_new and bool(self.kept_out) and self.kept_out.resembles(self.service.post(data, self._item(entry_id)))
+
+    def leave_out(self) -> None:
+        """Take what was forgotten, and is new under another id, out of the ledgers."""
+        before = len(self.kept_out.comments)
+        self.kept_out.leave_out(self.service, self.state, self.ledgers)
+        self.sweeps[-1][Kind.COMMENTS].listed -= len(self.kept_out.comments) - before
+        for entry_id in self.kept_out.entries:
+            self.unread.pop(entry_id, None)
 
     def _item_to_ask(self, entry_id: str) -> dict[str, Any] | None:
         """Return an entry's list item if the service's request depends on it."""

@@ -8,15 +8,10 @@ are added.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote, urlsplit
 
 from exporter import lossless_json
 from exporter.archive import atomic
@@ -24,9 +19,9 @@ from exporter.archive.lines import put_line
 from exporter.archive.state import State
 from exporter.crawl.ledger import Ledger
 from exporter.crawl.removals import Removals
-from exporter.html.text import plain_text
 from exporter.message import message
 from exporter.model.kinds import Kind
+from exporter.service.identity import Facts, comment_facts, entry_facts, file_facts, text_words
 from exporter.service.joined import GONE, NEWEST, SOURCES, JoinedRecords, gone_of
 
 if TYPE_CHECKING:
@@ -39,10 +34,6 @@ if TYPE_CHECKING:
 _KINDS: Final = (Kind.ENTRIES, Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES, Kind.USER)
 _MAX_NAMED: Final = 20
 _ONLY_SWEEP: Final = 1
-_PICTURE: Final = re.compile(r"<img\b[^>]*>", re.IGNORECASE)
-
-Facts = Iterator[tuple[str, ...]]
-"""Keys of which each one identifies a record, the most certain first."""
 
 
 @dataclass(slots=True)
@@ -142,7 +133,7 @@ class Join:
         """Join the new and changed records; ``removed`` has the records that the service no longer has, by its ids."""
         self._pair_entries()
         self._pair(Kind.COMMENTS, self._comment_facts)
-        self._pair(Kind.FILES, self._file_facts)
+        self._pair(Kind.FILES, lambda reads, raw: file_facts(reads.upload(raw)))
         self._pair(Kind.USER, lambda *_: iter(()))
         for kind in _KINDS:
             self._store(kind)
@@ -161,14 +152,14 @@ class Join:
         """Give each new entry the id of its partner, and name the entries whose texts differ."""
         partners = self._partners(
             Kind.ENTRIES,
-            lambda record_id, raw: _entry_facts(self._service.post(raw, self._state.load(Kind.ENTRY_LIST, record_id))),
+            lambda record_id, raw: entry_facts(self._service.post(raw, self._state.load(Kind.ENTRY_LIST, record_id))),
         )
         ids = self._ids[Kind.ENTRIES]
         for own, raw in self._read(Kind.ENTRIES):
             frozen = self._ingest.ledgers[Kind.ENTRY_LIST].frozen(own)
             post = self._way.post(raw, None if frozen is None else lossless_json.loads(frozen.data))
             if own not in ids:
-                partner = partners.take(_entry_facts(post))
+                partner = partners.take(entry_facts(post))
                 ids[own] = partner or self._free_id(Kind.ENTRIES, own)
                 self.report.new += partner is None
             self._compare(ids[own], post)
@@ -177,7 +168,7 @@ class Join:
             if own in ids:
                 items[own] = ids[own]
             elif own not in items:
-                facts = _entry_facts(self._way.post(None, item))
+                facts = entry_facts(self._way.post(None, item))
                 items[own] = partners.take(facts) or self._free_id(Kind.ENTRY_LIST, own)
 
     def _compare(self, record_id: str, post: Post) -> None:
@@ -186,8 +177,9 @@ class Join:
         others = {name: part for name, part in parts.items() if name != self._way.name and part}
         if not others:
             return
-        words = _words(post)
-        if not words or words == _words(self._service.post({"id": record_id, SOURCES: others})):
+        other = self._service.post({"id": record_id, SOURCES: others})
+        words = text_words(f"{post.body} {post.more}")
+        if not words or words == text_words(f"{other.body} {other.more}"):
             return
         if len(self.report.conflicts) == _MAX_NAMED:
             self.report.more_conflicts += 1
@@ -224,16 +216,8 @@ class Join:
 
     def _comment_facts(self, reads: Records, raw: Raw) -> Facts:
         comment = reads.comment(raw)
-        post_id = comment.post_id
-        if reads is self._way:
-            post_id = self._ids[Kind.ENTRIES].get(post_id, post_id)
-        text = sha256(_key(plain_text(comment.text)).encode("utf-8", "replace")).hexdigest()
-        yield (post_id, _key(comment.name), text)
-
-    def _file_facts(self, reads: Records, raw: Raw) -> Facts:
-        url = reads.upload(raw).url
-        if url:
-            yield (_address_key(url),)
+        own = comment.post_id
+        return comment_facts(comment, self._ids[Kind.ENTRIES].get(own, own) if reads is self._way else own)
 
     def _store(self, kind: Kind) -> None:
         """Put the joined records of a kind into its ledger."""
@@ -281,7 +265,7 @@ class Join:
                 empty[record_id] = evidence
                 continue
             gone = {**gone_of(raw), self._way.name: evidence}
-            members = {name: raw[name] for name in ("post_id", "parent") if name in raw}
+            members: Mapping[str, Any] = {name: raw[name] for name in ("post_id", "parent") if name in raw}
             self.report.withdrawn += kind is Kind.ENTRIES
             del self._ids[kind][own]
             ledger.observe(record_id, self._joined(kind, record_id, parts, gone, members), _ONLY_SWEEP)
@@ -311,35 +295,3 @@ class _Partners:
                 self.taken.add(free[0])
                 return free[0]
         return None
-
-
-def _entry_facts(post: Post) -> Facts:
-    """Yield what identifies an entry: its permalink, then its minute and title, then its day and title."""
-    if post.permalink:
-        yield ("link", _address_key(post.permalink))
-    title = _key(post.title)
-    if post.date is not None and title:
-        yield ("minute", _minute(post.date), title)
-        yield ("day", post.date.date().isoformat(), title)
-
-
-def _minute(date: datetime) -> str:
-    return date.replace(second=0, microsecond=0, tzinfo=None).isoformat()
-
-
-def _words(post: Post) -> str:
-    """Return the letters and digits of a text. Services write its marks, spaces and alternative texts differently."""
-    text = plain_text(_PICTURE.sub("", f"{post.body} {post.more}"))
-    return "".join(char for char in _key(text) if char.isalnum())
-
-
-def _key(text: str) -> str:
-    """Return a text without differences of width, case and spaces."""
-    return "".join(unicodedata.normalize("NFKC", text).casefold().split())
-
-
-def _address_key(address: str) -> str:
-    """Return an address without the parts in which two spellings differ: the scheme, ``www.`` and a last slash."""
-    parts = urlsplit(address.strip())
-    host = parts.netloc.lower().removeprefix("www.")
-    return f"{host}{unquote(parts.path).rstrip('/')}?{parts.query}"

@@ -207,6 +207,13 @@ class Ledger:
             self._fresh_seen.append(UNSEEN)
         self._sight(base, row, sweep)
 
+    def drop(self, record_id: str) -> None:
+        """Leave out a record that the archive does not have."""
+        row = self.fresh.row(record_id)
+        if row is not None:
+            self._fresh_seen[row] = UNSEEN
+            self.fresh.keys.remove(key_of_id(record_id))
+
     def changes(self) -> Iterator[tuple[str, int | None, int]]:
         """Yield the ids that differ from the newest version, in order, with their rows in ``base`` and ``fresh``."""
         for key, row in self.fresh.keys.items():

@@ -183,7 +183,7 @@ def assess(ingest: Ingest, assets: AssetSummary) -> tuple[dict[str, Any], list[R
         *_asset_problems(assets, strict_assets=ingest.settings.strict_assets),
     ]
     uploads = assets.uploads
-    forgotten_entries = sweeps[Kind.ENTRY_LIST].forgotten
+    forgotten_entries = sweeps[Kind.ENTRY_LIST].forgotten + len(ingest.kept_out.entries)
     forgotten_comments = comments.forgotten + len(ingest.kept_out.comments)
     document: dict[str, Any] = {
         "complete": not problems,

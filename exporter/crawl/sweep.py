@@ -475,7 +475,7 @@ class Sweep:
                 self._forgotten.add(record_id)
                 new += 1
                 owner = service.post_id(item) if kind is Kind.COMMENTS else ""
-                if owner and not self.kept_out.has_entry(owner):
+                if owner and not self.kept_out.has_entry(service, owner):
                     owners.append(owner)
         items[:] = left
         return _Forgotten(number - len(left), new, owners)

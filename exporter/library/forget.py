@@ -5,6 +5,7 @@ Only the named records go. Records that quote one of them are listed and stay un
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -18,18 +19,19 @@ from exporter.archive.captures import captures
 from exporter.archive.checks import sha256_or_none
 from exporter.archive.documents import run_lines
 from exporter.archive.forgetting import Exchanges, Forgetting, names_entry
+from exporter.archive.forgotten import id_sign
 from exporter.archive.manifest import run_of
 from exporter.archive.segments import line_positions
 from exporter.clock import SystemClock, timestamp
 from exporter.copies.cache import cached_copies
 from exporter.copies.memory import known_places
-from exporter.errors import NoSuchRecord, UsageError
+from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
 from exporter.frozen import frozen
 from exporter.library.views import finish_forgetting, locked, present_views
 from exporter.message import message
 from exporter.model.asset import is_sha256
-from exporter.model.kinds import Kind, key_of
-from exporter.service.joined import parts_of
+from exporter.model.kinds import Kind, sort_key
+from exporter.service.identity import comment_signs, entry_signs
 from exporter.service.registry import service_of
 from exporter.text import printable
 from exporter.warc.holding import Sought, find_addresses, find_exchanges
@@ -88,7 +90,7 @@ class FoundRecords:
         posts: the number of comments that go, by entry.
         digests: the hashes of the files that go.
         seen: the hash of ``SHA256SUMS`` when the archive was read. Every run and every capture changes it.
-        own: by kind, the ids that the services of joined records gave these, if the archive has no other such id.
+        signs: by kind, the signs of these records in each of their sources.
         exchanges: the recorded exchanges in captures that go.
         addresses: the addresses in the statements of captures that go.
     """
@@ -110,7 +112,7 @@ class FoundRecords:
     alone: set[str] = field(default_factory=set)
     posts: Counter[str] = field(default_factory=Counter)
     digests: set[str] = field(default_factory=set)
-    own: dict[Kind, set[str]] = field(default_factory=lambda: {kind: set() for kind in Kind})
+    signs: dict[Kind, set[str]] = field(default_factory=lambda: {kind: set() for kind in Kind})
     exchanges: Exchanges = field(default_factory=dict)
     addresses: frozenset[str] = frozenset()
 
@@ -126,7 +128,7 @@ class FoundRecords:
             records={kind: frozenset(ids) for kind, ids in self.records.items() if ids},
             counted={"entries": self.entries, "comments": self.comments},
             assets=frozenset(self.digests),
-            also={kind: frozenset(ids) for kind, ids in self.own.items() if ids},
+            signs={kind: frozenset(signs) for kind, signs in self.signs.items() if signs},
             runs=self.runs,
             exchanges=self.exchanges,
             addresses=self.addresses,
@@ -149,8 +151,6 @@ def find(archive: Archive, settings: Settings, request: ForgettingRequest) -> Fo
     found = FoundRecords(seen=_state(archive))
     _find_comments(archive, service, request, found)
     _find_entries(archive, service, request, found)
-    for kind, ids in found.own.items():
-        ids -= {line.record_id for _, line in _lines(archive, kind, ids)}
     _find_assets(archive, found)
     for kind in (Kind.ENTRIES, Kind.COMMENTS):
         for version, _ in _lines(archive, kind, found.records[kind]):
@@ -249,12 +249,12 @@ def _find_comments(archive: Archive, service: Records, request: ForgettingReques
     named: set[str] = set()
     for _, line in _lines(archive, Kind.COMMENTS, None if read else wanted):
         raw: Mapping[str, Any] | None = None if line.removed else line.record()
-        name = "" if raw is None or not authors else service.comment(raw).name
-        by_name = raw is not None and name in authors
+        names = set() if raw is None or not authors else {of.comment(own).name for of, own in service.each(raw)}
+        by_name = names & authors
         of_entry = raw is not None and bool(entries) and service.post_id(raw) in entries
         if not (line.record_id in wanted or by_name or of_entry):
             continue
-        named |= {name} if by_name else set()
+        named |= by_name
         found.records[Kind.COMMENTS].add(line.record_id)
         if raw is not None:
             states.setdefault(line.record_id, []).append(raw)
@@ -273,18 +273,13 @@ def _find_comments(archive: Archive, service: Records, request: ForgettingReques
 
 
 def _note_comment(service: Records, raw: Mapping[str, Any], authors: Collection[str], found: FoundRecords) -> None:
-    comment = service.comment(raw)
-    found.texts.add((comment.text, comment.name))
-    if comment.name in authors:
-        found.alone |= {each for each in (comment.url, comment.email) if len(each) >= _LEAST_QUOTED}
-    found.own[Kind.COMMENTS] |= _own_ids(service, Kind.COMMENTS, raw)
-
-
-def _own_ids(service: Records, kind: Kind, raw: Mapping[str, Any]) -> set[str]:
-    """Return the ids of a joined record at each of its services."""
-    parts = parts_of(raw) or {}
-    ids = (key_of(part.get(name)) for part in parts.values() for name in ("id", service.key_fields[kind]))
-    return {each for each in ids if each is not None}
+    for of, own in service.each(raw):
+        comment = of.comment(own)
+        found.texts.add((comment.text, comment.name))
+        if comment.name in authors:
+            found.alone |= {each for each in (comment.url, comment.email) if len(each) >= _LEAST_QUOTED}
+        found.signs[Kind.COMMENTS] |= comment_signs(comment, sought=False)
+        found.signs[Kind.COMMENTS] |= {id_sign(of.name, each) for each in (of.key(Kind.COMMENTS, own),) if each}
 
 
 def _find_entries(archive: Archive, service: Records, request: ForgettingRequest, found: FoundRecords) -> None:
@@ -295,10 +290,12 @@ def _find_entries(archive: Archive, service: Records, request: ForgettingRequest
             if line.removed:
                 continue
             record = line.record()
-            post = service.post(record) if kind is Kind.ENTRIES else service.post(None, record)
-            found.texts |= {(each, post.title) for each in (post.body, post.more, post.excerpt)}
-            found.alone |= {each for each in (post.title, post.permalink) if len(each) >= _LEAST_CHARACTERS}
-            found.own[Kind.ENTRIES] |= _own_ids(service, kind, record)
+            for of, own in service.each(record):
+                post = of.post(own) if kind is Kind.ENTRIES else of.post(None, own)
+                found.texts |= {(each, post.title) for each in (post.body, post.more, post.excerpt)}
+                found.alone |= {each for each in (post.title, post.permalink) if len(each) >= _LEAST_CHARACTERS}
+                found.signs[Kind.ENTRIES] |= entry_signs(post, sought=False)
+                found.signs[Kind.ENTRIES] |= {id_sign(of.name, each) for each in (of.key(kind, own),) if each}
     for each in sorted(wanted - found.records[Kind.ENTRIES] - found.records[Kind.ENTRY_LIST]):
         raise NoSuchRecord("{root} has no entry {id} in any version.", root=archive.path, id=printable(each, 80))
     found.entries = len(wanted)
@@ -380,15 +377,15 @@ def _find_runs(archive: Archive, found: FoundRecords) -> None:
 
 
 def _find_mentions(archive: Archive, found: FoundRecords) -> None:
-    """Find other records in the newest version that quote one of the records to forget."""
+    """Find other records, in any version, that quote one of the records to forget."""
     texts = {each.strip()[:_QUOTED_CHARACTERS] for each in found.spelled()} - {""}
     quoted = [lossless_json.text(each)[1:-1] for each in texts if len(each) >= _LEAST_QUOTED or each in found.alone]
-    state = archive.state()
-    try:
-        for kind in (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES):
-            for line in state.lines(kind):
-                other = line.record_id not in found.records[kind]
-                if other and any(text in line.data for text in quoted) and len(found.mentions) < _MOST_MENTIONS:
-                    found.mentions.append((kind, line.record_id))
-    finally:
-        state.close()
+    for kind in (Kind.ENTRIES, Kind.COMMENTS, Kind.FILES):
+        mentions: dict[str, None] = {}
+        with contextlib.suppress(ArchiveDamaged):  # then nothing will be forgotten
+            for _, line in _lines(archive, kind):
+                other = not line.removed and line.record_id not in found.records[kind]
+                if other and any(text in line.data for text in quoted):
+                    mentions[line.record_id] = None
+        found.mentions += [(kind, record_id) for record_id in sorted(mentions, key=sort_key)]
+    del found.mentions[_MOST_MENTIONS:]

@@ -310,6 +310,10 @@ class Records(ABC):
     def key(self, kind: Kind, raw: Any) -> str | None:
         """Return a raw object's id, or ``None``."""
 
+    def each(self, raw: Raw) -> Sequence[tuple[Records, Raw]]:
+        """Return the record as each of its services gave it, with the reader of each."""
+        return [(self, raw)]
+
     @abstractmethod
     def title(self, kind: Kind, raw: Raw) -> str:
         """Return a record's title or name, or an empty text."""

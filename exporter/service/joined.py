@@ -88,7 +88,7 @@ class JoinedRecords(Records):
 
     def title(self, kind: Kind, raw: Raw) -> str:
         """Return the title of the first record that has one."""
-        return next(filter(None, (service.title(kind, part) for service, part in self._parts(raw))), "")
+        return next(filter(None, (service.title(kind, part) for service, part in self.each(raw))), "")
 
     def post(self, raw: Raw | None, item: Raw | None = None) -> Post:
         """Read an entry. Its audience is ``PRIVATE`` if it was taken back."""
@@ -140,7 +140,7 @@ class JoinedRecords(Records):
 
     def upload(self, raw: Raw) -> Upload:
         """Read an uploaded file."""
-        found = [service.upload(part) for service, part in self._parts(raw)]
+        found = [service.upload(part) for service, part in self.each(raw)]
         if not found:
             return self.main.upload(raw)
         joined_id = self._joined_id(raw)
@@ -148,11 +148,11 @@ class JoinedRecords(Records):
 
     def user(self, raw: Raw) -> User:
         """Read the user."""
-        return next((service.user(part) for service, part in self._parts(raw)), None) or self.main.user(raw)
+        return next((service.user(part) for service, part in self.each(raw)), None) or self.main.user(raw)
 
     def blog_title(self, user: Raw) -> str:
         """Return the title that one of the services states."""
-        stated = (service.blog_title(part) for service, part in self._parts(user))
+        stated = (service.blog_title(part) for service, part in self.each(user))
         return next(filter(None, stated), "") or self.main.blog_title(user)
 
     def publication(self, post: Post, declared: Declared, as_of: datetime | None = None) -> Verdict:
@@ -200,7 +200,7 @@ class JoinedRecords(Records):
         """Return the records in a record by their services."""
         return parts_of(raw) or {self.main.name: raw}
 
-    def _parts(self, raw: Raw) -> list[tuple[BlogService, Raw]]:
+    def each(self, raw: Raw) -> list[tuple[BlogService, Raw]]:
         """Return the services that this program knows with their records, the deciding one first."""
         if not raw:
             return []
@@ -210,7 +210,7 @@ class JoinedRecords(Records):
 
     def _comments(self, raw: Raw) -> list[tuple[BlogService, Comment]]:
         """Return a comment as each of its services has it, the deciding one first."""
-        return [(service, service.comment(part)) for service, part in self._parts(raw)]
+        return [(service, service.comment(part)) for service, part in self.each(raw)]
 
     def _is_live(self, name: str) -> bool:
         """Return whether a service is asked at its address, so that it shows what is public now."""
@@ -226,7 +226,7 @@ class JoinedRecords(Records):
 
     def _posts(self, raw: Raw | None, item: Raw | None) -> list[tuple[BlogService, Post]]:
         """Return an entry as each of its services has it, the deciding one first."""
-        whole, items = dict(self._parts(raw or {})), dict(self._parts(item or {}))
+        whole, items = dict(self.each(raw or {})), dict(self.each(item or {}))
         services = sorted({*whole, *items}, key=self._rank)
         return [(service, service.post(whole.get(service), items.get(service))) for service in services]
 

@@ -112,7 +112,7 @@ def test_an_entry_and_new_comments_on_it_stay_away(runs: Runs, tmp_path: Path) -
         backup = backup_command(service, root, *FLAGS)
         assert runs.run(*backup).code == 0
         own = {each for each in comments(root) if json.loads(folded(root)[Kind.COMMENTS][each])["entry_id"] == "1"}
-        forget(runs, root, "--entry", 1, "--yes")
+        forget(runs, root, "--entry", 1, "--yes", code=3)
         assert comments(root) & own == set()
         blog.comments.append({**fields(blog.comments[0]), "cm_id": "900", "cm_text": "あとから来たコメントです。"})
         done = runs.run(*backup, "--json")
@@ -153,7 +153,7 @@ def test_a_backup_finishes_what_a_kill_left(runs: Runs, tmp_path: Path) -> None:
         assert len(read_notes(Layout(root))) == 1
         assert places_with([root], TEXT, OTHER, NAME) == []
         assert findings(root) == []
-        assert "finished" not in forget(runs, root, "--comment", 3, "--yes").out
+        assert "finished" not in forget(runs, root, "--comment", 3, "--yes", code=3).out
 
 
 @pytest.mark.importers

@@ -35,7 +35,8 @@ def test_the_list_names_every_place(program: Program, place: Path) -> None:
         assert part in shown.out
     assert not Layout(place).forgotten.exists()
     removed = program("forget", place, "--author", READER, "--yes")
-    assert removed.code == 0, removed
+    assert removed.code == 3, removed
+    assert "Also mentioned in" in removed.err
     assert READER.encode() not in (fleet / "catalogue.sqlite").read_bytes()
     assert "dry_run" not in removed.out
     assert program("forget", place, "--author", READER, "--yes").code == 5

@@ -1,0 +1,130 @@
+"""Facts by which two records are the same entry, comment or file, whoever wrote them down and under which id. Pure.
+
+Two uses have opposite risks. A join gives each record one partner, and a wrong pair mixes two entries: its facts are
+few, and each one is certain. A forgotten record must not come back through another source or a newer file, so it is
+found again by any of several signs: its address, its title and time, and its text without spaces, marks and width.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from datetime import datetime, time, timedelta
+from hashlib import sha256
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from exporter.html.text import plain_text
+from exporter.model.records import Comment, Post, Upload
+
+Facts = Iterator[tuple[str, ...]]
+"""Keys of which each one identifies a record, the most certain first."""
+
+_PICTURE: Final = re.compile(r"<img\b[^>]*>", re.IGNORECASE)
+_TELLING: Final = 12
+"""Letters from which on a comment's text and writer tell it from others; a shorter one needs its time."""
+_UNMISTAKABLE: Final = 40
+"""Letters from which on a text alone tells its record from others."""
+_ANY, _NONE = "any time", "no time"
+
+
+def entry_facts(post: Post) -> Facts:
+    """Yield what identifies an entry: its permalink, then its minute and title, then its day and title."""
+    if post.permalink:
+        yield ("link", address_key(post.permalink))
+    title = text_key(post.title)
+    if post.date is not None and title:
+        yield ("minute", _minute(post.date), title)
+        yield ("day", _day(post.date), title)
+
+
+def comment_facts(comment: Comment, post_id: str) -> Facts:
+    """Yield what identifies a comment: its entry, writer and text."""
+    text = sha256(text_key(plain_text(comment.text)).encode("utf-8", "replace")).hexdigest()
+    yield (post_id, text_key(comment.name), text)
+
+
+def file_facts(upload: Upload) -> Facts:
+    """Yield what identifies a file: its address."""
+    if upload.url:
+        yield (address_key(upload.url),)
+
+
+def entry_signs(post: Post, *, sought: bool) -> set[str]:
+    """Return the signs of an entry as hashes.
+
+    Args:
+        post: the entry as one service has it.
+        sought: whether it is compared with earlier signs. Two entries are alike if a sought sign of the one is among
+            the other signs of the other.
+    """
+    title, words = text_key(post.title), text_words(f"{post.body} {post.more}")
+    found: list[tuple[str, ...]] = [("link", address_key(post.permalink))] if post.permalink else []
+    if title and post.date is not None:
+        has_time = post.date.time() != time()
+        moments = _moments(post.date, sought=sought, has_time=has_time) - {_ANY, _NONE}
+        found += [("title", title, when) for when in moments]
+    if words and (title or len(words) >= _TELLING):
+        found.append(("text", title, words))
+    if len(words) >= _UNMISTAKABLE:
+        found.append(("text", words))
+    return {_hashed(each) for each in found}
+
+
+def comment_signs(comment: Comment, *, sought: bool) -> set[str]:
+    """Return the signs of a comment as hashes; ``sought`` as in :func:`entry_signs`."""
+    name, words = text_key(comment.name), text_words(comment.text) or text_key(comment.text)
+    if not words:
+        return set()
+    found: list[tuple[str, ...]] = [("text", words)] if len(words) >= _UNMISTAKABLE else []
+    if len(words) >= _TELLING:
+        found.append(("comment", name, words))
+    else:
+        moments = _moments(comment.date, sought=sought, has_time=comment.has_time)
+        found += [("comment", name, words, when) for when in moments]
+    return {_hashed(each) for each in found}
+
+
+def _moments(date: datetime | None, *, sought: bool, has_time: bool) -> set[str]:
+    """Return a time in the precisions in which sources write it down.
+
+    Signs are a minute early and late too, because one second of difference may be another minute.
+    """
+    if date is None:
+        return {_NONE, _ANY} if sought else {_NONE}
+    day = _day(date)
+    if not has_time:
+        return {day, f"in {day}", _NONE} if sought else {day, _ANY}
+    if sought:
+        return {_minute(date), day, _NONE}
+    return {*(_minute(date + timedelta(minutes=each)) for each in (-1, 0, 1)), f"in {day}", _ANY}
+
+
+def _hashed(sign: tuple[str, ...]) -> str:
+    return sha256("\0".join(sign).encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def _minute(date: datetime) -> str:
+    return date.replace(second=0, microsecond=0, tzinfo=None).isoformat()
+
+
+def _day(date: datetime) -> str:
+    return date.date().isoformat()
+
+
+def text_words(text: str) -> str:
+    """Return the letters and digits of a text. Services write its marks, spaces and alternative texts differently."""
+    return "".join(char for char in text_key(plain_text(_PICTURE.sub("", text))) if char.isalnum())
+
+
+def text_key(text: str) -> str:
+    """Return a text without differences of width, case and spaces."""
+    return "".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def address_key(address: str) -> str:
+    """Return an address without the parts in which two spellings differ: the scheme, ``www.`` and a last slash."""
+    parts = urlsplit(address.strip())
+    host = parts.netloc.lower().removeprefix("www.")
+    return f"{host}{unquote(parts.path).rstrip('/')}?{parts.query}"
