@@ -17,7 +17,7 @@ from exporter import lossless_json
 from exporter.archive import atomic
 from exporter.archive.lines import put_line
 from exporter.archive.state import State
-from exporter.crawl.ledger import Ledger
+from exporter.crawl.ledger import UNSEEN, Ledger
 from exporter.crawl.removals import Removals
 from exporter.message import message
 from exporter.model.kinds import Kind
@@ -138,6 +138,8 @@ class Join:
         for kind in _KINDS:
             self._store(kind)
             self.removals.evidence[kind] = self._remove(kind, removed.of(kind))
+        if self._service.is_live(self._way.name):
+            self._confirm()
         self._count()
 
     def _read(self, kind: Kind) -> Iterator[tuple[str, Any]]:
@@ -271,6 +273,30 @@ class Join:
             ledger.observe(record_id, self._joined(kind, record_id, parts, gone, members), _ONLY_SWEEP)
         ledger.spool.flush()
         return empty
+
+    def _confirm(self) -> None:
+        """Let what the service shows again count as its newest statement, if another one contradicts it."""
+        reads, last = self._service, len(self._ingest.sweeps)
+        seen = self._ingest.ledgers[Kind.ENTRY_LIST].seen
+        shown = {record_id for own, record_id in self._ids[Kind.ENTRIES].items() if seen(own) == last}
+        for kind in (Kind.ENTRIES, Kind.ENTRY_LIST, Kind.COMMENTS):
+            ledger = self.ledgers[kind]
+            for own, record_id in self._ids[kind].items():
+                raw = self._state.load(kind, record_id)
+                if raw is None or record_id in ledger.fresh or raw.get(NEWEST) in {None, self._way.name}:
+                    continue
+                newer = {**raw, NEWEST: self._way.name}
+                if kind is Kind.COMMENTS:
+                    is_shown = self._ingest.ledgers[kind].seen(own) != UNSEEN
+                    counts = reads.comment(newer).status is not reads.comment(raw).status
+                else:
+                    is_shown = record_id in shown
+                    counts = reads.post(newer).audience is not reads.post(raw).audience
+                if is_shown and counts:
+                    members = {name: raw[name] for name in ("post_id", "parent") if name in raw}
+                    joined = self._joined(kind, record_id, reads.parts(raw), gone_of(raw), members)
+                    ledger.observe(record_id, joined, _ONLY_SWEEP)
+            ledger.spool.flush()
 
     def _count(self) -> None:
         given, report = set(self._ids[Kind.ENTRIES].values()), self.report

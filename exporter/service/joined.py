@@ -7,9 +7,9 @@ A record without ``sources`` is one of the service that ``archive.json`` names.
 
 Services contradict each other about who may see a record, because they were read at different times. Then:
 
-1. What a service showed publicly at the newest reading is public. Only the records that are public too count then: a
+1. What an address showed publicly at the newest reading is public. Only the records that are public too count then: a
    file may still have the text of an earlier draft.
-2. A service that was asked at its address and no longer has the record has taken it back, so the record is private.
+2. Otherwise a service that had the record and no longer has it took it back, so the record is private.
 3. Otherwise the most hidden statement counts, because a file does not say when its blog was last as it states.
 """
 
@@ -95,7 +95,7 @@ class JoinedRecords(Records):
         pairs = self._posts(raw, item)
         if not pairs:
             return self.main.post(raw, item)
-        counted = _counted(pairs, _is_public, self._is_live, raw, item)
+        counted = _counted(pairs, _is_public, self.is_live, raw, item)
         pairs = counted or pairs
         found = [post for _, post in pairs]
         first = found[0]
@@ -114,7 +114,7 @@ class JoinedRecords(Records):
         pairs = self._comments(raw)
         if not pairs:
             return self.main.comment(raw)
-        counted = _counted(pairs, _is_shown, self._is_live, raw)
+        counted = _counted(pairs, _is_shown, self.is_live, raw)
         found = [comment for _, comment in counted or pairs]
         first = _filled(found)
         joined_id = self._joined_id(raw)
@@ -162,9 +162,9 @@ class JoinedRecords(Records):
             return self.main.publication(post, declared, as_of)
         if self._has_unknown(raw or {}) or self._has_unknown(item or {}):
             return _UNREAD
-        pairs = _counted(self._posts(raw, item), _is_public, self._is_live, raw, item)
+        pairs = _counted(self._posts(raw, item), _is_public, self.is_live, raw, item)
         if pairs is None:
-            return Verdict(PostStatus.PRIVATE, Cause(Hidden.WITHDRAWN, self._withdrew(raw, item)))
+            return Verdict(PostStatus.PRIVATE, Cause(Hidden.WITHDRAWN, _withdrew(raw, item)))
         stated = [pair for pair in pairs if pair[1].audience is not None]
         found = [service.publication(part, declared, as_of) for service, part in stated or pairs]
         return min(found, key=lambda verdict: STATUS_ORDER.index(verdict.status), default=_UNREAD)
@@ -179,16 +179,16 @@ class JoinedRecords(Records):
             return self.main.is_visible(comment, declared)
         if self._has_unknown(comment.raw):
             return False
-        pairs = _counted(self._comments(comment.raw), _is_shown, self._is_live, comment.raw)
+        pairs = _counted(self._comments(comment.raw), _is_shown, self.is_live, comment.raw)
         return bool(pairs) and all(service.is_visible(part, declared) for service, part in pairs or ())
 
     def why_hidden(self, comment: Comment) -> Cause:
         """Return why a comment is not public."""
         if parts_of(comment.raw) is None:
             return self.main.why_hidden(comment)
-        pairs = _counted(self._comments(comment.raw), _is_shown, self._is_live, comment.raw)
+        pairs = _counted(self._comments(comment.raw), _is_shown, self.is_live, comment.raw)
         if pairs is None:
-            return Cause(Hidden.WITHDRAWN, self._withdrew(comment.raw))
+            return Cause(Hidden.WITHDRAWN, _withdrew(comment.raw))
         hidden = (service.why_hidden(part) for service, part in pairs if part.status is not CommentStatus.SHOWN)
         return next(hidden, self.main.why_hidden(comment))
 
@@ -212,13 +212,9 @@ class JoinedRecords(Records):
         """Return a comment as each of its services has it, the deciding one first."""
         return [(service, service.comment(part)) for service, part in self.each(raw)]
 
-    def _is_live(self, name: str) -> bool:
+    def is_live(self, name: str) -> bool:
         """Return whether a service is asked at its address, so that it shows what is public now."""
         return not isinstance(self._service(name), ExportFile)
-
-    def _withdrew(self, *raws: Raw | None) -> str:
-        """Return the names of the services that took a record back."""
-        return ", ".join(sorted({name for raw in raws if raw for name in gone_of(raw) if self._is_live(name)}))
 
     def _has_unknown(self, raw: Raw) -> bool:
         """Return whether a record holds one of a service that this program does not know, such as a later one's."""
@@ -269,7 +265,12 @@ def _counted(
     for service, record in pairs:
         if service.name in newest and is_live(service.name) and states(record):
             return [pair for pair in pairs if states(pair[1]) is not False]
-    return None if any(is_live(name) for raw in raws if raw for name in gone_of(raw)) else pairs
+    return None if _withdrew(*raws) else pairs
+
+
+def _withdrew(*raws: Raw | None) -> str:
+    """Return the names of the services that took a record back."""
+    return ", ".join(sorted({name for raw in raws if raw for name in gone_of(raw)}))
 
 
 def _filled(found: Sequence[T]) -> T:

@@ -264,7 +264,11 @@ def test_the_note_says_how_many_and_never_which(layout: Layout, settings: Settin
         assert digest is not None
         assert newest_name(renamed, digest) == manifest_sha256(layout, number)
     kept_out = Suppressed(notes)
-    assert [each for each in ("7", "8", "9", "10", "11") if kept_out.has(Kind.COMMENTS, BLOG_V1.name, each)] == ["7", "8", "10"]
+    assert [each for each in ("7", "8", "9", "10", "11") if kept_out.has(Kind.COMMENTS, BLOG_V1.name, each)] == [
+        "7",
+        "8",
+        "10",
+    ]
     assert not kept_out.has(Kind.ENTRIES, BLOG_V1.name, "7")
     assert not kept_out.has(Kind.COMMENTS, "movable-type", "7")
 
