@@ -646,6 +646,7 @@ class Ingest:
 
     def leave_out(self) -> None:
         """Take what was forgotten, and is new under another id, out of the ledgers."""
+        self.checkpoint.flush()
         before = len(self.kept_out.comments)
         self.kept_out.leave_out(self.service, self.state, self.ledgers)
         self.sweeps[-1][Kind.COMMENTS].listed -= len(self.kept_out.comments) - before

@@ -120,6 +120,7 @@ class Join:
         self._ingest = ingest
         self._state = view.archived
         self._ids = {kind: dict(ids) for kind, ids in view.ids.items()}
+        self._gone: dict[Kind, dict[str, str]] = {}
         self.ledgers = {kind: Ledger(view.archived.kinds[kind], view.checkpoint.spools[kind]) for kind in Kind}
         self.report = JoinReport()
         self.removals = Removals()
@@ -131,6 +132,11 @@ class Join:
 
     def run(self, removed: Removals) -> None:
         """Join the new and changed records; ``removed`` has the records that the service no longer has, by its ids."""
+        self._ingest.checkpoint.flush()
+        # A record that is gone may be back under another id, as with a file whose dates differ by a second.
+        self._gone = {
+            kind: {own: ids.pop(own) for own in removed.of(kind) if own in ids} for kind, ids in self._ids.items()
+        }
         self._pair_entries()
         self._pair(Kind.COMMENTS, self._comment_facts)
         self._pair(Kind.FILES, lambda reads, raw: file_facts(reads.upload(raw)))
@@ -257,11 +263,12 @@ class Join:
     def _remove(self, kind: Kind, removed: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         """Take the service's part out of the records that it no longer has; return the evidence of those left empty."""
         ledger, empty = self.ledgers[kind], {}
-        for own, evidence in removed.items():
-            record_id = self._ids[kind].get(own)
-            raw = None if record_id is None else self._state.load(kind, record_id)
-            if record_id is None or raw is None:
+        given = set(self._ids[kind].values())
+        for own, record_id in self._gone[kind].items():
+            raw = self._state.load(kind, record_id)
+            if raw is None or record_id in given:
                 continue
+            evidence = removed[own]
             parts = {name: part for name, part in self._service.parts(raw).items() if name != self._way.name}
             if not parts:
                 empty[record_id] = evidence
@@ -269,7 +276,6 @@ class Join:
             gone = {**gone_of(raw), self._way.name: evidence}
             members: Mapping[str, Any] = {name: raw[name] for name in ("post_id", "parent") if name in raw}
             self.report.withdrawn += kind is Kind.ENTRIES
-            del self._ids[kind][own]
             ledger.observe(record_id, self._joined(kind, record_id, parts, gone, members), _ONLY_SWEEP)
         ledger.spool.flush()
         return empty
@@ -300,10 +306,11 @@ class Join:
 
     def _count(self) -> None:
         given, report = set(self._ids[Kind.ENTRIES].values()), self.report
+        removed = self.removals.of(Kind.ENTRIES)
         for record_id, raw in self._state.scan(Kind.ENTRIES):
             alone = list(self._service.parts(raw)) == [self._way.name]
             report.matched += record_id in given and not alone
-            report.only_archived += record_id not in given
+            report.only_archived += record_id not in given and record_id not in removed
 
 
 @dataclass(slots=True)

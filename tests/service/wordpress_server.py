@@ -222,7 +222,8 @@ class _Answers:
         excerpt = post["excerpt"] or f"<p>{raw[:20]} [&hellip;]</p>"
         draft = post["status"] in {"draft", "pending"}
         found: dict[str, Any] = {
-            "id": number, "date": "2020-01-02T12:00:00", "date_gmt": None if draft else "2020-01-02T03:00:00",
+            "id": number, "date": post.get("date", "2020-01-02T12:00:00"),
+            "date_gmt": None if draft else post.get("date_gmt", "2020-01-02T03:00:00"),
             "modified": post["modified"], "modified_gmt": post["modified"], "slug": f"post-{number}",
             "status": post["status"], "type": post["type"], "link": f"{self._blog.url}/post-{number}/",
             "title": {"rendered": post["title"]}, "author": post["author"], "featured_media": post["featured"],
@@ -276,7 +277,8 @@ class _Answers:
         found = {
             "id": number, "post": each["post"], "parent": each["parent"], "author": each["author"],
             "author_name": each["name"], "author_url": "", "date": "2020-02-03T04:05:06",
-            "date_gmt": "2020-02-02T19:05:06", "content": {"rendered": f"<p>Comment {number}</p>"},
+            "date_gmt": "2020-02-02T19:05:06",
+            "content": {"rendered": f"<p>{each.get('text', f'Comment {number}')}</p>"},
             "link": f"{self._blog.url}/#comment-{number}", "status": each["status"], "type": each["type"],
             "_links": {"children": [{"href": "x"}]},
         }  # fmt: skip
