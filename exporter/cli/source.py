@@ -14,7 +14,7 @@ from exporter.cli.target import BlogTarget, find_target
 from exporter.errors import BlogExporterError, UsageError
 from exporter.frozen import frozen
 from exporter.message import either, listed, message, message_n, suggested
-from exporter.service.declarations import ATOMPUB
+from exporter.service.declarations import ATOMPUB, DECLARATIONS
 from exporter.service.registry import PROFILES, profile_for
 from exporter.settings import read_config
 from exporter.text import printable
@@ -160,7 +160,8 @@ def _of_address(address: str, options: Mapping[str, Any], archive: Path | None, 
     root = archive or Path(host_of(address))
     if _is_archive(root):
         target = find_target(str(root), options, **how)
-        if target.settings.base_url is not None and _same_site(address, target):
+        settings = target.settings
+        if settings.base_url is not None and not _is_of_a_file(settings.service) and _same_site(address, target):
             return NamedSource(target, options)
     ways = explored(address)
     service = options.get("service")
@@ -193,6 +194,11 @@ def _same_site(address: str, target: BlogTarget) -> bool:
     """Return whether an address belongs to the archive's blog, or to the service that it is read from."""
     host = urlsplit(address).hostname
     return host in {target.blog_id, urlsplit(target.settings.base_url or "").hostname}
+
+
+def _is_of_a_file(service: str | None) -> bool:
+    """Return whether archives of a service came from export files, so that an address is a second source."""
+    return service in DECLARATIONS and DECLARATIONS[service].reads_files
 
 
 def explored(address: str) -> Ways:
