@@ -103,6 +103,12 @@ class MassDisappearance(BlogExporterError):
     exit_code = 4
 
 
+class JoinRefused(BlogExporterError):
+    """A second source has hardly any entry of the archive, so it may be another blog; nothing was written."""
+
+    exit_code = 4
+
+
 class NoSuchRecord(BlogExporterError):
     """The archive has no such record, version or category."""
 

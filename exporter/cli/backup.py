@@ -20,7 +20,7 @@ from exporter.cli.output import OnLoss, Output, report
 from exporter.cli.source import NamedSource, find_source, way_lines
 from exporter.cli.target import BlogTarget, named_archive, remember_options
 from exporter.clock import SystemClock
-from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, Interrupted, NoSpace, UsageError
+from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, Interrupted, JoinRefused, NoSpace, UsageError
 from exporter.message import message, message_n, restored_from, said, suggested
 from exporter.service.registry import FLAG_SETTINGS, SERVICE_OPTIONS
 from exporter.setting_sources import Origin
@@ -47,7 +47,7 @@ Examples:
 The access token is read from BLOG_EXPORTER_TOKEN or --token-file, never from the command line.
 """
 )
-_RUN_OPTIONS: Final = ("retry_lost", "accept_doubtful", "accept_removals", "new", "dry_run")
+_RUN_OPTIONS: Final = ("retry_lost", "accept_doubtful", "accept_removals", "accept_join", "new", "dry_run")
 """The options for :func:`back_up` that are no settings."""
 SAVED: Final = frozenset({0, Incomplete.exit_code, ArchiveDamaged.exit_code, NoSpace.exit_code})
 """The exit codes of backups that ended with a saved state; with the last one only the exchanges had no room."""
@@ -87,6 +87,7 @@ ORDER: Final = (1, 28, 13, 14, 2, 12, 10, 11, 4, 20, 3, 0)
 @click.option("--retry-lost", is_flag=True, help=message("Request the pictures that are gone again now."))
 @click.option("--accept-doubtful", is_flag=True, help=message("Confirm stored pictures that contradict the file list."))
 @click.option("--accept-removals", is_flag=True, help=message("Record removals of a large part of the blog."))
+@click.option("--accept-join", is_flag=True, help=message("Join a source that has few of the archive's entries."))
 @click.option("--new", is_flag=True, help=message("Create a new archive in place of a missing one."))
 @click.option("--dry-run", is_flag=True, help=message("Only read the lists, and print the expected changes."))
 @click.option("--no-remember", is_flag=True, help=message("Do not keep these options in the archive's settings.toml."))
@@ -375,7 +376,7 @@ def _back_up(
             return made
 
     with catch_signals() as signals, contextlib.closing(progress):
-        done = asyncio.run(run())
+        done = _joined(lambda: asyncio.run(run()), how, out)
     outcome, replaced = done.outcome, done.refreshed.replaced
     took = timedelta(seconds=time.monotonic() - begun)
     for line in dry_run_lines(outcome, took) if dry_run else summary_lines(root, outcome, took):
@@ -402,6 +403,21 @@ def _back_up(
         document["seal"] = seal_after_backup(root, settings, out)
     out.document({**document, "characters_replaced": replaced})
     return outcome
+
+
+def _joined(run: Callable[[], Backup], how: dict[str, Any], out: Output) -> Backup:
+    """Do a backup; at a terminal ask whether two sources are of one blog although they have few entries in common."""
+    from exporter.cli.questions import Questions
+
+    try:
+        return run()
+    except JoinRefused as error:
+        if not out.attended or not Questions().agreed(
+            message("{reason} Join them now?", reason=said(error)), default=False
+        ):
+            raise
+    how["accept_join"] = True
+    return run()
 
 
 async def _pages_of(

@@ -57,6 +57,7 @@ class BackupSettings:
         refresh: the archived entries that are read again.
         max_age: the age at which ``Refresh.AUTO`` reads an entry again.
         accept_removals: record removals even if a large part of the blog is gone.
+        accept_join: join a second source even if it has hardly any entry of the archive.
         dry_run: only read the lists and write nothing.
         resume_max_age: the oldest interrupted run that is resumed.
         assets: settings for pictures and files; ``None`` to read none.
@@ -71,6 +72,7 @@ class BackupSettings:
     refresh: Refresh = Refresh.ALL
     max_age: timedelta = timedelta(days=7)
     accept_removals: bool = False
+    accept_join: bool = False
     dry_run: bool = False
     resume_max_age: timedelta = timedelta(hours=24)
     assets: AssetSettings | None = None

@@ -19,10 +19,11 @@ from exporter.archive.lines import put_line
 from exporter.archive.state import State
 from exporter.crawl.ledger import UNSEEN, Ledger
 from exporter.crawl.removals import Removals
+from exporter.errors import JoinRefused
 from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.service.identity import Facts, comment_facts, entry_facts, file_facts, text_words
-from exporter.service.joined import GONE, NEWEST, SOURCES, JoinedRecords, gone_of
+from exporter.service.joined import NEWEST, SOURCES, JoinedRecords, gone_of, joined_record, links_of
 
 if TYPE_CHECKING:
     from exporter.crawl.checkpoint import Checkpoint
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 _KINDS: Final = (Kind.ENTRIES, Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES, Kind.USER)
 _MAX_NAMED: Final = 20
 _ONLY_SWEEP: Final = 1
+_LEAST_SHARE: Final = 0.1
+"""The share of entries that a source of the same blog has in common with the archive."""
 
 
 @dataclass(slots=True)
@@ -121,6 +124,7 @@ class Join:
         self._state = view.archived
         self._ids = {kind: dict(ids) for kind, ids in view.ids.items()}
         self._gone: dict[Kind, dict[str, str]] = {}
+        self._is_first = not view.ids[Kind.ENTRIES]
         self.ledgers = {kind: Ledger(view.archived.kinds[kind], view.checkpoint.spools[kind]) for kind in Kind}
         self.report = JoinReport()
         self.removals = Removals()
@@ -131,13 +135,19 @@ class Join:
         return self._ids[Kind.ENTRIES]
 
     def run(self, removed: Removals) -> None:
-        """Join the new and changed records; ``removed`` has the records that the service no longer has, by its ids."""
+        """Join the new and changed records; ``removed`` has the records that the service no longer has, by its ids.
+
+        Raises:
+            JoinRefused: it is the first join with the service, which has hardly any entry of the archive.
+        """
         self._ingest.checkpoint.flush()
         # A record that is gone may be back under another id, as with a file whose dates differ by a second.
         self._gone = {
             kind: {own: ids.pop(own) for own in removed.of(kind) if own in ids} for kind, ids in self._ids.items()
         }
         self._pair_entries()
+        if not self._ingest.settings.accept_join:
+            self._refuse_another_blog()
         self._pair(Kind.COMMENTS, self._comment_facts)
         self._pair(Kind.FILES, lambda reads, raw: file_facts(reads.upload(raw)))
         self._pair(Kind.USER, lambda *_: iter(()))
@@ -179,6 +189,20 @@ class Join:
                 facts = entry_facts(self._way.post(None, item))
                 items[own] = partners.take(facts) or self._free_id(Kind.ENTRY_LIST, own)
 
+    def _refuse_another_blog(self) -> None:
+        archived = len(self.ledgers[Kind.ENTRIES].base)
+        read = len(self._ids[Kind.ENTRIES])
+        both = read - self.report.new
+        if self._is_first and archived and read and both < _LEAST_SHARE * min(archived, read):
+            raise JoinRefused(
+                "Of {read:,} entries at {service}, {both:,} are among the {archived:,} of the archive, so it may be "
+                "another blog. Nothing was written. If it is the same blog, run again with --accept-join.",
+                read=read,
+                service=self._way.name,
+                both=both,
+                archived=archived,
+            )
+
     def _compare(self, record_id: str, post: Post) -> None:
         """Name an entry whose text differs from that of another service."""
         parts = self._service.parts(self._state.load(Kind.ENTRIES, record_id) or {})
@@ -207,7 +231,8 @@ class Join:
         new = [(own, raw) for own, raw in self._read(kind) if own not in ids]
         partners = self._partners(kind, lambda _, raw: facts(self._service, raw)) if new else _Partners()
         for own, raw in new:
-            ids[own] = partners.take(facts(self._way, raw)) or self._free_id(kind, own)
+            # Several records with all these facts are equal, such as a comment that was sent twice.
+            ids[own] = partners.take(facts(self._way, raw), equal=True) or self._free_id(kind, own)
 
     def _partners(self, kind: Kind, facts: Callable[[str, Raw], Facts]) -> _Partners:
         """Return the archived records that may be partners: those without a record from the service."""
@@ -235,30 +260,20 @@ class Join:
             archived = self._state.load(kind, record_id) or {}
             parts = {**(self._service.parts(archived) if archived else {}), self._way.name: raw}
             gone = {name: each for name, each in gone_of(archived).items() if name != self._way.name}
-            members: dict[str, Any] = {}
+            links: dict[str, Any] = {}
             if kind is Kind.COMMENTS:
                 comment = self._way.comment(raw)
-                members["post_id"] = self._ids[Kind.ENTRIES].get(comment.post_id, comment.post_id)
+                links["post_id"] = self._ids[Kind.ENTRIES].get(comment.post_id, comment.post_id)
                 if comment.parent:
-                    members["parent"] = self._ids[Kind.COMMENTS].get(comment.parent, comment.parent)
-            ledger.observe(record_id, self._joined(kind, record_id, parts, gone, members), _ONLY_SWEEP)
+                    links["parent"] = self._ids[Kind.COMMENTS].get(comment.parent, comment.parent)
+            ledger.observe(record_id, self._joined(kind, record_id, parts, gone, links), _ONLY_SWEEP)
         ledger.spool.flush()
 
     def _joined(
-        self, kind: Kind, record_id: str, parts: Mapping[str, Raw], gone: Mapping[str, Raw], members: Mapping[str, Any]
+        self, kind: Kind, record_id: str, parts: Mapping[str, Raw], gone: Mapping[str, Raw], links: Mapping[str, Any]
     ) -> Frozen:
-        """Return the record to store: the main service's own one if no other one ever had it."""
-        main = self._service.main
-        if list(parts) == [main.name] and not gone and main.key(kind, parts[main.name]) == record_id:
-            return lossless_json.freeze(parts[main.name])
-        members = {"id": record_id, NEWEST: self._way.name, **members}
-        if gone:
-            members[GONE] = dict(gone)
-        # The parts are joined as texts, because an object that plain JSON would change remembers its own text.
-        texts = [b"%b:%b" % (lossless_json.text(name), lossless_json.freeze(part).data) for name, part in parts.items()]
-        head = lossless_json.dumps(members).removesuffix(b"}")
-        whole = b'%b,"%b":{%b}}' % (head, SOURCES.encode(), b",".join(sorted(texts)))
-        return lossless_json.freeze(lossless_json.loads(whole))
+        main, newest = self._service.main, self._way.name
+        return joined_record(main, kind, record_id, newest=newest, parts=parts, gone=gone, links=links)
 
     def _remove(self, kind: Kind, removed: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         """Take the service's part out of the records that it no longer has; return the evidence of those left empty."""
@@ -274,9 +289,8 @@ class Join:
                 empty[record_id] = evidence
                 continue
             gone = {**gone_of(raw), self._way.name: evidence}
-            members: Mapping[str, Any] = {name: raw[name] for name in ("post_id", "parent") if name in raw}
             self.report.withdrawn += kind is Kind.ENTRIES
-            ledger.observe(record_id, self._joined(kind, record_id, parts, gone, members), _ONLY_SWEEP)
+            ledger.observe(record_id, self._joined(kind, record_id, parts, gone, links_of(raw)), _ONLY_SWEEP)
         ledger.spool.flush()
         return empty
 
@@ -299,8 +313,7 @@ class Join:
                     is_shown = record_id in shown
                     counts = reads.post(newer).audience is not reads.post(raw).audience
                 if is_shown and counts:
-                    members = {name: raw[name] for name in ("post_id", "parent") if name in raw}
-                    joined = self._joined(kind, record_id, reads.parts(raw), gone_of(raw), members)
+                    joined = self._joined(kind, record_id, reads.parts(raw), gone_of(raw), links_of(raw))
                     ledger.observe(record_id, joined, _ONLY_SWEEP)
             ledger.spool.flush()
 
@@ -320,11 +333,11 @@ class _Partners:
     ids: defaultdict[tuple[str, ...], list[str]] = field(default_factory=lambda: defaultdict(list))
     taken: set[str] = field(default_factory=set)
 
-    def take(self, facts: Facts) -> str | None:
-        """Return the only free record with one of these facts."""
+    def take(self, facts: Facts, *, equal: bool = False) -> str | None:
+        """Return the only free record with one of these facts, or the first of several that are equal."""
         for key in facts:
             free = [each for each in self.ids.get(key, ()) if each not in self.taken]
-            if len(free) == 1:
+            if len(free) == 1 or (free and equal):
                 self.taken.add(free[0])
                 return free[0]
         return None

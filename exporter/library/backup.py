@@ -141,6 +141,7 @@ def backup(
     settings: Settings,
     *,
     accept_removals: bool = False,
+    accept_join: bool = False,
     retry_lost: bool = False,
     accept_doubtful: bool = False,
     dry_run: bool = False,
@@ -156,6 +157,7 @@ def backup(
         service: the blog's service, see :func:`open_service`.
         settings: what to read, and which views to keep.
         accept_removals: record removals even if a large part of the blog is gone.
+        accept_join: join a second source even if it has hardly any entry of the archive.
         retry_lost: request pictures again that were gone.
         accept_doubtful: confirm stored pictures that contradict their records.
         dry_run: only read the lists; write nothing, not even a lock.
@@ -192,6 +194,7 @@ def backup(
         refresh=Refresh(settings.refresh),
         max_age=settings.max_age,
         accept_removals=accept_removals,
+        accept_join=accept_join,
         dry_run=dry_run,
         resume_max_age=settings.resume_max_age,
         assets=None if settings.assets == "none" else assets,

@@ -15,21 +15,26 @@ Services contradict each other about who may see a record, because they were rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from exporter import lossless_json
 from exporter.model.kinds import Kind, key_of
 from exporter.model.publication import STATUS_ORDER, Cause, Declared, Hidden, PostStatus, Verdict
 from exporter.model.records import Audience, Comment, CommentStatus, Post, Raw, Upload, User
 from exporter.service.export_file import ExportFile
 from exporter.service.interface import BlogService, Records
 
+if TYPE_CHECKING:
+    from exporter.lossless_json import Frozen
+
 SOURCES: Final = "sources"
 NEWEST: Final = "newest"
 GONE: Final = "gone"
-_MEMBERS: Final = frozenset({"id", "post_id", "parent", SOURCES, NEWEST, GONE})
+_LINKS: Final = ("post_id", "parent")
+_MEMBERS: Final = frozenset({"id", *_LINKS, SOURCES, NEWEST, GONE})
 _DECLARED: Final = (
     "flag_settings", "flag_hint", "key_fields", "post_flags",
     "comment_flags", "access_flag", "period_flag", "deleted_flag", "usual_access", "bodies", "attributes", "roles",
@@ -58,6 +63,44 @@ def gone_of(raw: Raw) -> dict[str, Raw]:
     """Return the evidence of the services that no longer have a record, by their names."""
     gone = raw.get(GONE) if parts_of(raw) is not None else None
     return {name: each for name, each in gone.items() if isinstance(each, dict)} if isinstance(gone, dict) else {}
+
+
+def links_of(raw: Raw) -> dict[str, Any]:
+    """Return the ids, in the archive, of the records to which a joined comment belongs."""
+    return {name: raw[name] for name in _LINKS if name in raw}
+
+
+def joined_record(
+    main: BlogService,
+    kind: Kind,
+    record_id: str,
+    *,
+    newest: str,
+    parts: Mapping[str, Raw],
+    gone: Mapping[str, Raw],
+    links: Mapping[str, Any],
+) -> Frozen:
+    """Return the record to store: the main service's own one if no other one ever had it.
+
+    Args:
+        main: the service that ``archive.json`` names.
+        kind: the record's kind.
+        record_id: its id in the archive.
+        newest: the service whose reading changes it.
+        parts: the services' own records.
+        gone: the evidence of those that no longer have it.
+        links: as from :func:`links_of`.
+    """
+    if list(parts) == [main.name] and not gone and main.key(kind, parts[main.name]) == record_id:
+        return lossless_json.freeze(parts[main.name])
+    members = {"id": record_id, NEWEST: newest, **links}
+    if gone:
+        members[GONE] = dict(gone)
+    # The parts are joined as texts, because an object that plain JSON would change remembers its own text.
+    texts = [b"%b:%b" % (lossless_json.text(name), lossless_json.freeze(part).data) for name, part in parts.items()]
+    head = lossless_json.dumps(members).removesuffix(b"}")
+    whole = b'%b,"%b":{%b}}' % (head, SOURCES.encode(), b",".join(sorted(texts)))
+    return lossless_json.freeze(lossless_json.loads(whole))
 
 
 class JoinedRecords(Records):

@@ -14,7 +14,7 @@ import exporter
 from exporter.archive.archive import Archive
 from exporter.archive.verify import verify
 from exporter.crawl.events import RecordsJoined
-from exporter.errors import MassDisappearance, UsageError
+from exporter.errors import JoinRefused, MassDisappearance, UsageError
 from exporter.library.backup import Backup
 from exporter.model.kinds import Kind
 from exporter.model.records import Audience
@@ -157,6 +157,24 @@ async def test_what_only_one_way_gave_is_removed_on_its_evidence_alone(tmp_path:
             await from_pages(origin, root)
     lines = (root / "runs.jsonl").read_text("utf-8").splitlines()
     assert json.loads(lines[-1])["outcome"] == "refused"
+
+
+async def test_another_blog_is_not_joined(tmp_path: Path) -> None:
+    blog, other, root = PublicBlog("livedoor", posts(20)), PublicBlog("livedoor", posts(4, 2001)), tmp_path / "archive"
+    await from_file(exported(blog, tmp_path / "export.txt"), root)
+    for post in other.posts.values():
+        post.title = f"別のブログの{post.title}"
+    async with serving(other) as origin:
+        with pytest.raises(JoinRefused, match="Of 4 entries at public-site, 0 are among the 21 of the archive"):
+            await from_pages(origin, root)
+        assert Archive.open(root).versions() == [1]
+        assert Archive.open(root).runs()[-1]["outcome"] == "refused"
+        asked = len(other.asked)
+        done = await from_pages(origin, root, accept_join=True)
+        assert (done.outcome.version, joined().new) == (2, 4)
+        assert not any("/archives/" in path for path in other.asked[asked:]), "the refused run's pages are still there"
+        again = await from_pages(origin, root)
+        assert (again.outcome.exit_code, again.outcome.version) == (0, None)
 
 
 async def test_an_archive_whose_flags_its_owner_declares_is_not_joined(tmp_path: Path) -> None:
