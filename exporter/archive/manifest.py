@@ -199,6 +199,7 @@ PREVIOUS: Final = "previous"
 MANIFEST_SHA256: Final = "manifest_sha256"
 CAPTURE_SHA256: Final = "capture_sha256"
 FROM_CAPTURE: Final = "from_capture"
+UNJOINED: Final = "unjoined"
 FORGOTTEN: Final = "forgotten"
 FORGOTTEN_SHA256: Final = "forgotten_sha256"
 _WHOLE: Final = "it"
@@ -248,6 +249,7 @@ _MANIFEST: Final = object_of(
         "healed": _list_of(object_of({"version": VERSION, "file": TEXT, "line": _number(), "id": _or_null(TEXT)})),
         "sources": _list_of(TEXT),
         FROM_CAPTURE: VERSION,
+        UNJOINED: TEXT,
     },
 )
 _RUN: Final = object_of(
@@ -264,6 +266,7 @@ _RUN: Final = object_of(
         MANIFEST_SHA256: DIGEST,
         CAPTURE_SHA256: DIGEST,
         FROM_CAPTURE: VERSION,
+        UNJOINED: TEXT,
         FORGOTTEN: OBJECT,
         FORGOTTEN_SHA256: DIGEST,
     },
@@ -480,6 +483,7 @@ class Manifest:
     healed: list[Any] | None = None
     sources: list[str] | None = None
     from_capture: int | None = None
+    unjoined: str | None = None
 
     def document(self) -> dict[str, Any]:
         """Return it as a JSON object."""

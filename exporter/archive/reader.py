@@ -33,7 +33,16 @@ from exporter.archive.layout import (
     versions_identity,
 )
 from exporter.archive.lines import ParsedRecords, RecordLine, split_checked
-from exporter.archive.manifest import FORGOTTEN, FROM_CAPTURE, ArchiveInfo, Manifest, SegmentInfo, read_sums, run_of
+from exporter.archive.manifest import (
+    FORGOTTEN,
+    FROM_CAPTURE,
+    UNJOINED,
+    ArchiveInfo,
+    Manifest,
+    SegmentInfo,
+    read_sums,
+    run_of,
+)
 from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, FileTooLarge, HeldFolder, NotPlain, newest_lines
 from exporter.archive.segments import missing_manifest, require_size, stated_segments, wrong_sizes
 from exporter.archive.state import State
@@ -343,7 +352,8 @@ class ArchiveReader:
 
         Captures complete pictures without it, and records are forgotten without it.
         """
-        return (run for run in self.newest_runs() if run.get(FROM_CAPTURE) is None and run.get(FORGOTTEN) is None)
+        others = (FROM_CAPTURE, FORGOTTEN, UNJOINED)
+        return (run for run in self.newest_runs() if all(run.get(name) is None for name in others))
 
     def newest_runs(self) -> Iterator[dict[str, Any]]:
         """Yield the runs in ``runs.jsonl``, newest first, and skip lines that are no runs.

@@ -18,7 +18,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
@@ -308,10 +308,10 @@ def kept_title(root: Path) -> str:
     return " ".join(str(title).split())[:_MAX_TITLE_CHARACTERS]
 
 
-def remember(root: Path, given: Mapping[str, Any]) -> bool:
+def remember(root: Path, given: Mapping[str, Any], without: Collection[str] = ()) -> bool:
     """Store settings in the archive at ``root`` in addition to its usable ones, and confirm the file as the user's.
 
-    Settings that may hold a secret, or are never stored, are skipped.
+    Settings that may hold a secret, or are never stored, are skipped. Those in ``without`` are removed.
 
     Returns:
         whether the file changed.
@@ -320,12 +320,13 @@ def remember(root: Path, given: Mapping[str, Any]) -> bool:
         UsageError: a file is invalid, or may not be written.
     """
     kept = {name: _written(name, value) for name, value in given.items() if is_kept(name, value)}
-    if not kept:
+    if not kept and not without:
         with contextlib.suppress(BlogExporterError):  # the next backup tries again
             _renew_note(root)
         return False
     path = Layout(root).root / FILE_NAME
-    values = {**{name: setting_text(value) for name, value in read_archive_settings(root).values.items()}, **kept}
+    before = {name: setting_text(value) for name, value in read_archive_settings(root).values.items()}
+    values = {name: value for name, value in {**before, **kept}.items() if name in kept or name not in without}
     data = (_HEAD + "".join(f"{name} = {quoted(values[name])}\n" for name in sorted(values))).encode()
     note = _note(root, data)
     news = _bytes_of(path) != data

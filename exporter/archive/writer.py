@@ -62,6 +62,7 @@ class VersionDraft:
     healed: list[Any] | None = None
     sources: list[str] | None = None
     from_capture: int | None = None
+    unjoined: str | None = None
 
 
 def require_place(root: Path, blog_id: str) -> None:
@@ -162,6 +163,7 @@ def commit(layout: Layout, draft: VersionDraft) -> Manifest:
             healed=draft.healed,
             sources=draft.sources,
             from_capture=draft.from_capture,
+            unjoined=draft.unjoined,
         )
         write_manifest(folder, manifest.document(), file_sha256(layout.info))
         atomic.move_folder(folder, layout.version(number))

@@ -39,6 +39,7 @@ COMMANDS: Final = {
     "status": message("Show an archive's state: newest version, last run, completeness."),
     "doctor": message("Find the problems of an archive and its surroundings, and solve them."),
     "rename": message("Continue an archive after its blog was renamed."),
+    "unjoin": message("Take a second source out of an archive again."),
     "log": message("List the versions of an archive."),
     "diff": message("Show what changed between two versions."),
     "show": message("Show a record, now or at an earlier version."),
@@ -79,7 +80,7 @@ GROUPS: Final = {
     message("Back up"): ("backup", "capture", "schedule", "fleet", "status", "verify", "seal"),
     message("Look"): ("log", "diff", "show", "search", "files", "site", "library", "serve"),
     message("Move to a new home"): ("inspect", "export", "move", "compare"),
-    message("Keep in order"): ("doctor", "rename", "sync", "prune", "forget", "rebuild", "completion"),
+    message("Keep in order"): ("doctor", "rename", "unjoin", "sync", "prune", "forget", "rebuild", "completion"),
 }
 """The headings of the commands in the help."""
 

@@ -13,14 +13,17 @@ import pytest
 import exporter
 from exporter.archive.archive import Archive
 from exporter.archive.verify import verify
+from exporter.clock import SystemClock
 from exporter.crawl.events import RecordsJoined
 from exporter.errors import JoinRefused, MassDisappearance, UsageError
 from exporter.library.backup import Backup
+from exporter.library.unjoin import unjoin
 from exporter.model.kinds import Kind
 from exporter.model.records import Audience
 from exporter.service.registry import service_of
 from exporter.settings import Settings, resolve
 from exporter.source.export_files import find_export_files
+from tests.archive.versions import plain_states
 from tests.support.public_blog import JST, BlogPost, PublicBlog, posts, serving
 
 BLOG = "sample.example"
@@ -175,6 +178,33 @@ async def test_another_blog_is_not_joined(tmp_path: Path) -> None:
         assert not any("/archives/" in path for path in other.asked[asked:]), "the refused run's pages are still there"
         again = await from_pages(origin, root)
         assert (again.outcome.exit_code, again.outcome.version) == (0, None)
+
+
+async def test_a_join_can_be_undone(tmp_path: Path) -> None:
+    blog, other, root = PublicBlog("livedoor", posts(12)), PublicBlog("livedoor", posts(2, 2001)), tmp_path / "archive"
+    await from_file(exported(blog, tmp_path / "export.txt"), root)
+    before = plain_states(root)[1]
+    other.posts |= {number: post for number, post in blog.posts.items() if number % 2}
+    async with serving(other) as origin:
+        assert (await from_pages(origin, root)).outcome.exit_code == 0
+    with pytest.raises(UsageError, match="has no second source 'wordpress'; it has public-site"):
+        unjoin(Archive.open(root), settings(), "wordpress", SystemClock())
+    done = unjoin(Archive.open(root), settings(), "public-site", SystemClock())
+    assert done.version == 3
+    after = plain_states(root)[3]
+    for kind in Kind:
+        if kind is not Kind.ASSETS:
+            assert after[kind] == before[kind], kind
+    assert Archive.open(root).manifest(3).sources is None
+    assert (root / "runs.jsonl").read_text("utf-8").splitlines()[-1].count('"unjoined":"public-site"') == 1
+    assert list(verify(Archive.open(root))) == []
+    same = await from_file(tmp_path / "export.txt", root)
+    assert same.outcome.exit_code == 0
+    assert {
+        kind: (each.new, each.changed, each.gone) for kind, each in same.outcome.counts.items() if kind != "assets"
+    } == {str(kind): (0, 0, 0) for kind in Kind if kind is not Kind.ASSETS}
+    with pytest.raises(UsageError, match="it has movable-type"):
+        unjoin(Archive.open(root), settings(), "public-site", SystemClock())
 
 
 async def test_an_archive_whose_flags_its_owner_declares_is_not_joined(tmp_path: Path) -> None:
