@@ -44,7 +44,7 @@ from exporter.crawl.ledger import Ledger, PendingState
 from exporter.crawl.outcome import Outcome, assess, incomplete, later_run, still_damaged, unread_before
 from exporter.crawl.publicity import EntryPublication, Publicity
 from exporter.crawl.recording import RunRecording
-from exporter.crawl.removals import Removals, find_removals, refuse_mass_disappearance
+from exporter.crawl.removals import Removals, find_removals, leave_out, refuse_mass_disappearance
 from exporter.crawl.seen_pages import SeenPages
 from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import BlogExporterError, Interrupted, JoinRefused, MassDisappearance, NoMemory, UsageError
@@ -99,6 +99,7 @@ class BackupRun:
         outcome: the result of the run; complete when :meth:`events` has ended.
         read_as: returns the reader of records for an archive that began with the service of this name. Without it, a
             run cannot join records of another service.
+        accept_join: whether it may join a service that has hardly any entry of the archive.
         segments: the six files of ``latest/`` for the new version, if they could be written.
     """
 
@@ -109,6 +110,7 @@ class BackupRun:
     clock: Clock
     segments: Segments | None = None
     read_as: Callable[[str], Records] | None = None
+    accept_join: bool = False
 
     def __post_init__(self) -> None:
         self._layout = Layout(self.root)
@@ -304,7 +306,7 @@ class BackupRun:
         if not self.settings.accept_removals:
             refuse_mass_disappearance(ingest)
         removals = await find_removals(ingest, self.settings.concurrency)
-        await finish_in_thread(ingest.leave_out)
+        await finish_in_thread(lambda: leave_out(ingest))
         if view is None:
             return RunReading(ingest.ledgers, removals, removals.evidence)
         join = await self._join(view, ingest, removals)
@@ -342,7 +344,7 @@ class BackupRun:
 
     async def _join(self, view: ServiceView, ingest: Ingest, removed: Removals) -> Join:
         """Join the run's records with those that other services gave the archive."""
-        join = Join(view, ingest)
+        join = Join(view, ingest, accept=self.accept_join)
         await finish_in_thread(lambda: join.run(removed))
         report = join.report
         self.outcome.joined = report.document(self.service.name)

@@ -57,7 +57,6 @@ class BackupSettings:
         refresh: the archived entries that are read again.
         max_age: the age at which ``Refresh.AUTO`` reads an entry again.
         accept_removals: record removals even if a large part of the blog is gone.
-        accept_join: join a second source even if it has hardly any entry of the archive.
         dry_run: only read the lists and write nothing.
         resume_max_age: the oldest interrupted run that is resumed.
         assets: settings for pictures and files; ``None`` to read none.
@@ -72,7 +71,6 @@ class BackupSettings:
     refresh: Refresh = Refresh.ALL
     max_age: timedelta = timedelta(days=7)
     accept_removals: bool = False
-    accept_join: bool = False
     dry_run: bool = False
     resume_max_age: timedelta = timedelta(hours=24)
     assets: AssetSettings | None = None
@@ -626,34 +624,20 @@ class Ingest:
         if validators is not None and not self.client.is_kept(call.request):
             call = ask(None)
         sent: EntryAnswer = await self.client.fetch(*call, holds=partial(entry_held, self.service, entry_id))
-        answer = self.kept_out.without(self.service, sent, self.ledgers[Kind.COMMENTS])
+        answer = self.kept_out.without(self.service, entry_id, sent, self.ledgers)
         data = answer.data
         if data is None:
             ledger.mark(entry_id, sweep)
             return answer
         frozen = lossless_json.freeze(data)
         known = ledger.identity(entry_id) == frozen.identity
-        if answer.original is not None and not known and not self._is_kept_out(entry_id, data):
+        if answer.original is not None and not known:
             self.originals[answer.original.url] = await self.keep(answer.original)
         else:
             answer = answer._replace(original=None)
         self._observe(entry_id, data, frozen, sweep, known=known)
         # Release the memory of a long entry; the empty object still states that there was one.
         return answer._replace(data={})
-
-    def _is_kept_out(self, entry_id: str, data: dict[str, Any]) -> bool:
-        """Return whether a new entry has a sign of a forgotten one."""
-        is_new = entry_id not in self.ledgers[Kind.ENTRIES].base
-        return is_new and bool(self.kept_out) and self.kept_out.resembles(self.service.post(data, self._item(entry_id)))
-
-    def leave_out(self) -> None:
-        """Take what was forgotten, and is new under another id, out of the ledgers."""
-        self.checkpoint.flush()
-        before = len(self.kept_out.comments)
-        self.kept_out.leave_out(self.service, self.state, self.ledgers)
-        self.sweeps[-1][Kind.COMMENTS].listed -= len(self.kept_out.comments) - before
-        for entry_id in self.kept_out.entries:
-            self.unread.pop(entry_id, None)
 
     def _item_to_ask(self, entry_id: str) -> dict[str, Any] | None:
         """Return an entry's list item if the service's request depends on it."""

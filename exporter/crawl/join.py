@@ -110,6 +110,7 @@ class Join:
     Args:
         view: the archived records from the service that the run read.
         ingest: the run.
+        accept: whether a service may be joined that has hardly any entry of the archive.
 
     Attributes:
         ledgers: the joined records that differ from the archive, by kind.
@@ -117,14 +118,14 @@ class Join:
         report: the numbers of joined entries.
     """
 
-    def __init__(self, view: ServiceView, ingest: Ingest) -> None:
+    def __init__(self, view: ServiceView, ingest: Ingest, *, accept: bool = False) -> None:
         self._service = view.reads
         self._way = view.way
         self._ingest = ingest
         self._state = view.archived
         self._ids = {kind: dict(ids) for kind, ids in view.ids.items()}
         self._gone: dict[Kind, dict[str, str]] = {}
-        self._is_first = not view.ids[Kind.ENTRIES]
+        self._is_doubtful = not accept and not view.ids[Kind.ENTRIES]
         self.ledgers = {kind: Ledger(view.archived.kinds[kind], view.checkpoint.spools[kind]) for kind in Kind}
         self.report = JoinReport()
         self.removals = Removals()
@@ -146,7 +147,7 @@ class Join:
             kind: {own: ids.pop(own) for own in removed.of(kind) if own in ids} for kind, ids in self._ids.items()
         }
         self._pair_entries()
-        if not self._ingest.settings.accept_join:
+        if self._is_doubtful:
             self._refuse_another_blog()
         self._pair(Kind.COMMENTS, self._comment_facts)
         self._pair(Kind.FILES, lambda reads, raw: file_facts(reads.upload(raw)))
@@ -193,7 +194,7 @@ class Join:
         archived = len(self.ledgers[Kind.ENTRIES].base)
         read = len(self._ids[Kind.ENTRIES])
         both = read - self.report.new
-        if self._is_first and archived and read and both < _LEAST_SHARE * min(archived, read):
+        if archived and read and both < _LEAST_SHARE * min(archived, read):
             raise JoinRefused(
                 "Of {read:,} entries at {service}, {both:,} are among the {archived:,} of the archive, so it may be "
                 "another blog. Nothing was written. If it is the same blog, run again with --accept-join.",

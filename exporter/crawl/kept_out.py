@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from exporter.archive.forgotten import Suppressed
-from exporter.crawl.ledger import Ledger, PendingState
 from exporter.model.kinds import Kind
 from exporter.model.records import Post
 from exporter.service.identity import comment_signs, entry_signs
@@ -17,7 +16,7 @@ from exporter.service.identity import comment_signs, entry_signs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from exporter.archive.state import State
+    from exporter.crawl.ledger import Ledger
     from exporter.model.records import Comment
     from exporter.service.interface import BlogService, EntryAnswer
 
@@ -60,47 +59,27 @@ class KeptOut:
             return self._suppressed.has_sign(Kind.ENTRIES, entry_signs(record, sought=True))
         return self._suppressed.has_sign(Kind.COMMENTS, comment_signs(record, sought=True))
 
-    def without(self, service: BlogService, answer: EntryAnswer, known: Ledger) -> EntryAnswer:
+    def without(
+        self, service: BlogService, entry_id: str, answer: EntryAnswer, ledgers: Mapping[Kind, Ledger]
+    ) -> EntryAnswer:
         """Return the answer for an entry without forgotten comments, and then without the page that shows them.
 
         Args:
             service: reads the answer.
+            entry_id: the entry.
             answer: the answer.
-            known: the comments of the archive.
+            ledgers: the records of the archive.
         """
-        keys = [(service.key(Kind.COMMENTS, raw), raw) for raw in answer.comments] if self else []
-        gone = {
-            key
-            for key, raw in keys
-            if key
-            and (
-                self.has(service, Kind.COMMENTS, key, raw)
-                or (key not in known.base and self.resembles(service.comment(raw)))
-            )
-        }
-        if not gone:
+        if not self or answer.data is None:
             return answer
+        known = ledgers[Kind.COMMENTS].base
+        gone = set()
+        for raw in answer.comments:
+            key = service.key(Kind.COMMENTS, raw)
+            is_alike = key is not None and key not in known and self.resembles(service.comment(raw))
+            if key is not None and (is_alike or self.has(service, Kind.COMMENTS, key, raw)):
+                gone.add(key)
         self.comments |= gone
-        return answer._replace(comments=tuple(raw for key, raw in keys if key not in gone), original=None)
-
-    def leave_out(self, service: BlogService, state: State, ledgers: Mapping[Kind, Ledger]) -> None:
-        """Take the new records with a sign of a forgotten one, and the comments of such entries, out of the ledgers."""
-        if not self:
-            return
-        records = PendingState(state, ledgers, {})
-        for entry_id in {*_new(ledgers[Kind.ENTRIES]), *_new(ledgers[Kind.ENTRY_LIST])}:
-            post = service.post(records.load(Kind.ENTRIES, entry_id), records.load(Kind.ENTRY_LIST, entry_id))
-            if self.resembles(post):
-                self.entries.add(entry_id)
-                ledgers[Kind.ENTRIES].drop(entry_id)
-                ledgers[Kind.ENTRY_LIST].drop(entry_id)
-        for comment_id in _new(ledgers[Kind.COMMENTS]):
-            comment = service.comment(records.load(Kind.COMMENTS, comment_id) or {})
-            if comment.post_id in self.entries or self.resembles(comment):
-                self.comments.add(comment_id)
-                ledgers[Kind.COMMENTS].drop(comment_id)
-
-
-def _new(ledger: Ledger) -> list[str]:
-    """Return the ids that only this run has."""
-    return [record_id for record_id, base, _ in ledger.changes() if base is None]
+        left = tuple(raw for raw in answer.comments if service.key(Kind.COMMENTS, raw) not in gone)
+        is_alike = entry_id not in ledgers[Kind.ENTRIES].base and self.resembles(service.post(answer.data))
+        return answer._replace(comments=left, original=None if gone or is_alike else answer.original)

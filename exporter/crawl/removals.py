@@ -1,4 +1,4 @@
-"""Removed and emptied records: recorded only with evidence, and refused if too many are affected at once.
+"""Removed, emptied and forgotten records: recorded only with evidence, and refused if too many are affected at once.
 
 An entry that is missing from the entry list is requested. If the service answers, the entry is kept and the list is
 reported as contradicted.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from exporter.crawl.ledger import PendingState
 from exporter.crawl.sweep import MAX_ID_CHARACTERS
 from exporter.crawl.tasks import for_each
 from exporter.errors import ApiError, MassDisappearance, ServiceError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from exporter.crawl.ingest import Ingest
+    from exporter.crawl.ledger import Ledger
 
 MAX_GONE_SHARE = 0.30
 MAX_GONE_RECORDS = 5
@@ -217,3 +219,30 @@ async def _is_believable(ingest: Ingest) -> bool:
         return True
     listed = next(ingest.ledgers[Kind.ENTRY_LIST].seen_in(last), None)
     return listed is None or await ingest.fetch_entry(listed, last) is None
+
+
+def leave_out(ingest: Ingest) -> None:
+    """Take a run's new records with a sign of a forgotten one, and the comments of such entries, out of its ledgers."""
+    service, ledgers, kept_out = ingest.service, ingest.ledgers, ingest.kept_out
+    if not kept_out:
+        return
+    ingest.checkpoint.flush()
+    records = PendingState(ingest.state, ledgers, {})
+    for entry_id in {*_new(ledgers[Kind.ENTRIES]), *_new(ledgers[Kind.ENTRY_LIST])}:
+        post = service.post(records.load(Kind.ENTRIES, entry_id), records.load(Kind.ENTRY_LIST, entry_id))
+        if kept_out.resembles(post):
+            kept_out.entries.add(entry_id)
+            ingest.unread.pop(entry_id, None)
+            ledgers[Kind.ENTRIES].drop(entry_id)
+            ledgers[Kind.ENTRY_LIST].drop(entry_id)
+    for comment_id in _new(ledgers[Kind.COMMENTS]):
+        comment = service.comment(records.load(Kind.COMMENTS, comment_id) or {})
+        if comment.post_id in kept_out.entries or kept_out.resembles(comment):
+            kept_out.comments.add(comment_id)
+            ledgers[Kind.COMMENTS].drop(comment_id)
+            ingest.sweeps[-1][Kind.COMMENTS].listed -= 1
+
+
+def _new(ledger: Ledger) -> list[str]:
+    """Return the ids that only this run has."""
+    return [record_id for record_id, base, _ in ledger.changes() if base is None]

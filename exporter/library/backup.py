@@ -194,7 +194,6 @@ def backup(
         refresh=Refresh(settings.refresh),
         max_age=settings.max_age,
         accept_removals=accept_removals,
-        accept_join=accept_join,
         dry_run=dry_run,
         resume_max_age=settings.resume_max_age,
         assets=None if settings.assets == "none" else assets,
@@ -209,6 +208,7 @@ def backup(
         run_settings,
         clock or SystemClock(),
         read_as=lambda name: service_of(settings, name),
+        accept_join=accept_join,
     )
     views = [] if dry_run else wanted_views(settings, archive, _records_of(archive, service.service, settings))
     return Backup(run, views, settings.wait_lock.total_seconds())

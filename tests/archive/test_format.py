@@ -126,7 +126,9 @@ class TestFormatDocument:
         document = json.loads(five.layout.manifest(2).read_bytes())
         members = self.names("manifest.json")
         members = members[: members.index("complete")]
-        assert [name for name in members if name not in {"pruned", "healed", "sources", "from_capture"}] == [*document]
+        assert [
+            name for name in members if name not in {"pruned", "healed", "sources", "unjoined", "from_capture"}
+        ] == [*document]
         assert Manifest.decode(json.dumps(document).encode(), "m") == five.reader.manifest(2)
 
     def test_the_members_of_completeness(self) -> None:
