@@ -42,7 +42,6 @@ HOMED = {
     "fontTools",
     "jinja2",
     "keyring",
-    "lxml",
     "markdown_it",
     "mcp",
     "mcp_types",

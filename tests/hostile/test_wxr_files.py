@@ -120,7 +120,7 @@ READ: dict[str, tuple[Callable[[], bytes], tuple[str, ...], bool]] = {
     ),
     "comment without an end": (lambda: body("<!-- a"), ("1", "2", "3"), False),
     "9,000 loose ampersands": (lambda: body("R&D " * 9_000), ("1", "2", "3"), False),
-    "millions of faults": (lambda: body("& <" * 2_000_000), ("1", "2", "3"), True),
+    "millions of faults": (lambda: body("& <" * 2_000_000), ("1", "2", "3"), False),
     "unescaped html": (lambda: body("<p>a<br>b<img src=x alt=y>&nbsp;<3"), ("1", "2", "3"), False),
     "item without an end": (lambda: around("").replace(b"</item>", b"", 1), BOTH, True),
     "crossed ends": (lambda: body("<b><i>x</b></i></wp:status></other>"), ("1", "2", "3"), False),

@@ -66,7 +66,7 @@ def test_a_bomb_and_too_many_addresses_are_refused() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"<html></html>", b"\x1f\x8bxx", b"not an address\n", b"<rss/>", b"<!DOCTYPE u [<!ENTITY a 'b'>]><urlset/>"],
+    [b"", b"<html></html>", b"\x1f\x8bxx", b"not an address\n", b"<rss/>"],
 )
 def test_anything_else_is_no_sitemap(body: bytes) -> None:
     with pytest.raises(NoSitemap):

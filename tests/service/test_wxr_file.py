@@ -202,6 +202,29 @@ def test_all_versions_give_the_same_record(version: str) -> None:
     assert read(channel(*sample, version=version)) == read(channel(*sample))
 
 
+@pytest.mark.parametrize("name", ["title", "link", "wp:post_id", "wp:status", "dc:creator"])
+def test_a_field_without_an_end_ends_before_the_next(name: str) -> None:
+    whole = channel(item(1, extra=comment(7)), item(2))
+    found, misread = read(whole.replace(f"</{name}>", "", 3 if name in {"title", "link"} else 1))
+    plain = [
+        (
+            each.kind,
+            each.id,
+            {key: value.strip() if isinstance(value, str) else value for key, value in each.raw.items()},
+        )
+        for each in found
+    ]
+    assert plain == [
+        (
+            each.kind,
+            each.id,
+            {key: value.strip() if isinstance(value, str) else value for key, value in each.raw.items()},
+        )
+        for each in read(whole)[0]
+    ]
+    assert [each.lost for each in misread] == [False]
+
+
 def test_version_1_0_names_categories_twice_and_parents_by_name() -> None:
     top = CATEGORIES.replace("<![CDATA[tabi]]></wp:category_parent>", "<![CDATA[旅]]></wp:category_parent>")
     categories = (

@@ -15,10 +15,11 @@ from urllib.parse import urljoin, urlsplit
 
 from exporter.message import message
 from exporter.model.exchange import Request, Response
-from exporter.service.atompub.xml_documents import NotXml, XmlElement, decoded, parsed
+from exporter.service.atompub.xml_documents import decoded, parsed
 from exporter.service.declarations import ATOMPUB, HATENA, LIVEDOOR
 from exporter.service.discovery import Exploration, HomePage, WayIn
 from exporter.text import printable
+from exporter.xml.tree import NotXml, XmlElement
 
 _HEAD_CHARACTERS: Final = 200_000
 _MAX_LINKS: Final = 200

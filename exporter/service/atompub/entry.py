@@ -17,7 +17,8 @@ from typing import Any, Final
 
 from exporter.message import message
 from exporter.model.records import Audience, Category, Post, PostKind, Problem, Raw, Upload
-from exporter.service.atompub.xml_documents import Document, NotXml, XmlElement, parsed_part
+from exporter.service.atompub.xml_documents import parsed_part
+from exporter.xml.tree import NotXml, XmlDocument, XmlElement
 
 ATOM: Final = "{http://www.w3.org/2005/Atom}"
 APP: Final = "{http://www.w3.org/2007/app}"
@@ -31,7 +32,7 @@ _MARKDOWN_TYPES: Final = frozenset({"text/x-markdown", "text/markdown"})
 _VALUE_CHARACTERS: Final = 60
 _MAX_MARKDOWN_CHARACTERS: Final = 100_000
 """Hostile Markdown of this length takes 5 seconds."""
-_SPACES: Final = re.compile(r"\s+")
+_SPACES: Final = re.compile(r"[\s\x00-\x1f]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class EntryReading:
 
 
 def record(
-    record_id: str, collection: str, document: Document, entry: XmlElement, reading: EntryReading
+    record_id: str, collection: str, document: XmlDocument, entry: XmlElement, reading: EntryReading
 ) -> dict[str, Any]:
     """Return a record for an entry in a document."""
     stated = {} if reading.audience is Audience.PUBLIC else {"audience": str(reading.audience)}
@@ -68,7 +69,7 @@ def link(entry: XmlElement, relation: str) -> str:
     return found[0].attributes.get("href", "").strip() if found else ""
 
 
-def entry_of(raw: Raw) -> Document | None:
+def entry_of(raw: Raw) -> XmlDocument | None:
     """Return a record's entry, or ``None`` if it is not XML."""
     source, namespaces = raw.get("xml"), raw.get("xmlns")
     known = namespaces if isinstance(namespaces, Mapping) else {}
@@ -214,7 +215,7 @@ def _audience(
     return Audience.SCHEDULED if stated or later else Audience.DRAFT
 
 
-def _bodies(document: Document, problems: list[Problem]) -> tuple[str, str]:
+def _bodies(document: XmlDocument, problems: list[Problem]) -> tuple[str, str]:
     """Return the body and its continuation as HTML.
 
     livedoor's old interface states both in ``blogcms:source``; its private part, which only the writer sees, stays in
@@ -247,7 +248,7 @@ def _bodies(document: Document, problems: list[Problem]) -> tuple[str, str]:
     return f"<pre>{escape(text)}</pre>", ""
 
 
-def _markup(document: Document, holder: XmlElement) -> str:
+def _markup(document: XmlDocument, holder: XmlElement) -> str:
     """Return HTML that an element holds escaped, or as elements."""
     return document.inside(holder) if next(iter(holder), None) is not None else holder.text
 

@@ -31,7 +31,7 @@ from exporter.service.atompub.entry import (
     title_of,
 )
 from exporter.service.atompub.linked_pages import LinkedPages
-from exporter.service.atompub.xml_documents import Document, NotXml, TooLargeXml, XmlElement, decoded, parsed
+from exporter.service.atompub.xml_documents import decoded, parsed
 from exporter.service.declarations import ATOMPUB
 from exporter.service.discovery import Exploration, HomePage
 from exporter.service.interface import (
@@ -48,6 +48,7 @@ from exporter.service.interface import (
 from exporter.service.stated import StatedService
 from exporter.setting_types import zone
 from exporter.text import printable
+from exporter.xml.tree import NotXml, TooLargeXml, XmlDocument, XmlElement
 
 _SERVICE: Final = "atompub/service"
 _NOT_MODIFIED: Final = 304
@@ -55,6 +56,7 @@ _GONE: Final = frozenset({404, 410})
 _ADVICE: Final = message(
     "check --user, your ID at the service, and the token, which is the API key of the blog and not your password"
 )
+
 _ACCEPT: Final = {"Accept": "application/atom+xml, application/atomsvc+xml, application/xml;q=0.9, text/xml;q=0.9"}
 _LISTS: Final[Mapping[Kind, str]] = {
     Kind.ENTRY_LIST: message("entry list"),
@@ -365,7 +367,7 @@ def _encoded(target: str) -> str:
     return quote(target, safe=_PATH_MARKS, errors="backslashreplace")
 
 
-def _document(request: Request, response: Response, root: str) -> Document:
+def _document(request: Request, response: Response, root: str) -> XmlDocument:
     """Return the XML document in a response, whose root element has this name.
 
     Raises:

@@ -6,23 +6,36 @@ so each item here keeps its XML as it was.
 
 from __future__ import annotations
 
+import base64
+import binascii
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Final
 
-from lxml import etree
-
 from exporter.lossless_json import NotJson, dumps, loads
 from exporter.message import message
-from exporter.service.public_site.safe_xml import UnsafeXml, children, local, namespace, read_xml, text_of
+from exporter.xml import namespaces as known
+from exporter.xml.reader import Vocabulary
+from exporter.xml.tree import NotXml, XmlDocument, XmlElement
 
 MAX_ITEMS: Final = 20_000
 """Items of one feed that are read; feeds of whole blogs have some thousand."""
-_CONTENT: Final = "http://purl.org/rss/1.0/modules/content/"
-_ATOM: Final = frozenset({"http://www.w3.org/2005/Atom", "http://purl.org/atom/ns#"})
+_ATOM: Final = frozenset({known.ATOM, known.ATOM_03})
 _ITEMS: Final = frozenset({"item", "entry"})
-_HISTORY: Final = "http://purl.org/syndication/history/1.0"
+_VOCABULARY: Final = Vocabulary(
+    frozenset({"rss", "rdf", "feed"}),
+    _ITEMS | {"channel"},
+    frozenset(
+        re.split(
+            " ",
+            "category comments content content:encoded created dc:creator dc:date dc:subject description guid id "
+            "issued link modified pubDate published summary title updated",
+        )
+    ),
+)
+_BLANKS: Final = re.compile(r"\s+")
 
 
 class NoFeed(ValueError):
@@ -83,131 +96,153 @@ def read_feed(text: str) -> Feed:
     """Return the feed in a text.
 
     Raises:
-        NoFeed: it is none, or it is not safe to read.
+        NoFeed: it is not a feed, or it is too large.
     """
     start = text.lstrip("\ufeff \t\r\n")
     if start.startswith("{"):
         return _json_feed(start)
+    document = XmlDocument(text, _VOCABULARY)
+    items: list[FeedItem] = []
+    full = False
     try:
-        document = read_xml(text)
-    except UnsafeXml as error:
+        for each in document.each(_ITEMS):
+            full = len(items) >= MAX_ITEMS
+            if full:
+                break
+            read = _rss_item if each.local == "item" else _atom_entry
+            items.append(read(each, document.standalone(each)))
+        root = document.root
+    except NotXml as error:
         raise NoFeed(*error.args) from error
-    root, name = document.root, local(document.root)
-    if name == "feed":
-        return _atom(root, mended=document.mended)
-    if name in {"rdf", "rss"}:
-        return _rss(root, mended=document.mended)
-    raise NoFeed(message("it is no feed"))
-
-
-def _rss(root: etree._Element, *, mended: bool) -> Feed:
-    """Read RSS: in RSS 1.0 the items follow the channel, in the others they are inside."""
-    channel = next(children(root, "channel"), root)
-    form = "RSS 1.0" if local(root) == "rdf" else f"RSS {root.get('version') or '2.0'}"
-    items = [_rss_item(each) for place in dict.fromkeys((root, channel)) for each in children(place, "item")]
+    if root.local == "feed":
+        form, channel = "Atom", root
+    else:
+        channel = _first(root, "channel") or root
+        form = "RSS 1.0" if root.local == "rdf" else f"RSS {root.attributes.get('version') or '2.0'}"
+    links = [_link(root, "alternate")] if form == "Atom" else map(_text, _all(channel, "link"))
     return Feed(
         form,
-        " ".join(text_of(next(children(channel, "title"), None)).split()),
-        next((text_of(each).strip() for each in children(channel, "link") if text_of(each).strip()), ""),
-        items[:MAX_ITEMS],
+        " ".join(_text(_first(channel, "title")).split()),
+        next(filter(None, links), ""),
+        items,
         _following(channel) or _following(root),
         _is_complete(channel),
-        mended or len(items) > MAX_ITEMS,
+        document.is_partial or full,
     )
 
 
-def _rss_item(item: etree._Element) -> FeedItem:
+def _all(element: XmlElement, *names: str) -> list[XmlElement]:
+    """Return the child elements with one of these names, preferring the element's own namespace.
+
+    Extensions repeat the names of RSS and Atom, such as ``media:title`` and ``itunes:author``.
+    """
+    found = [each for each in element if each.local in names]
+    return [each for each in found if each.namespace == element.namespace] or found
+
+
+def _first(element: XmlElement, *names: str) -> XmlElement | None:
+    return next(iter(_all(element, *names)), None)
+
+
+def _text(element: XmlElement | None) -> str:
+    return "" if element is None else element.text.strip()
+
+
+def _rss_item(item: XmlElement, source: str) -> FeedItem:
+    """Read an item of RSS: its own elements, and those that Dublin Core and others add."""
     found: dict[str, str] = {}
     categories: list[str] = []
-    for child in item:
-        name, value = local(child), text_of(child).strip()
+    order = (item.namespace, known.DUBLIN_CORE, known.TERMS)
+    for child in sorted(item, key=lambda each: order.index(each.namespace) if each.namespace in order else len(order)):
+        name, value = child.local, _text(child)
         if name in {"category", "subject"} and value:
             categories.append(value)
-        elif name == "encoded" and namespace(child) == _CONTENT:
-            found.setdefault("content", text_of(child))
-        elif name and value:
-            found.setdefault("author" if name == "creator" else name, value)
+        elif name == "encoded" and child.namespace == known.CONTENT:
+            found.setdefault(name, _markup(child))
+        elif name in {"body", "div"} and child.namespace == known.XHTML:
+            found.setdefault(name, child.html().strip())
+        elif value:
+            found.setdefault(name, _markup(child) if name == "description" else value)
     link = found.get("link", "")
-    guid = next(children(item, "guid"), None)
-    if not link and guid is not None and guid.get("isPermaLink", "true").lower() != "false":
+    guid = _first(item, "guid")
+    if not link and guid is not None and guid.attributes.get("isPermaLink", "true").lower() != "false":
         link = found.get("guid", "")
-    about = next((value for name, value in item.attrib.items() if str(name).endswith("}about")), "")
+    about = next((value for name, value in item.attributes.items() if name.endswith("}about")), "")
     return FeedItem(
-        link or str(about),
+        link or about,
         found.get("title", ""),
         found.get("pubdate") or found.get("date", ""),
         found.get("modified") or found.get("updated", ""),
-        found.get("author", ""),
+        found.get("creator") or found.get("author", ""),
         tuple(dict.fromkeys(categories)),
-        found.get("content", ""),
+        found.get("encoded") or found.get("body") or found.get("div", ""),
         found.get("description", ""),
-        _source(item),
+        source,
     )
 
 
-def _atom(root: etree._Element, *, mended: bool) -> Feed:
-    entries = list(children(root, "entry"))
-    return Feed(
-        "Atom",
-        " ".join(text_of(next(children(root, "title"), None)).split()),
-        _link(root, "alternate"),
-        [_atom_entry(each) for each in entries[:MAX_ITEMS]],
-        _following(root),
-        _is_complete(root),
-        mended or len(entries) > MAX_ITEMS,
-    )
-
-
-def _atom_entry(entry: etree._Element) -> FeedItem:
-    texts = {local(child): text_of(child).strip() for child in reversed(entry) if local(child)}
-    author = next(children(entry, "author"), None)
-    categories = (each.get("label") or each.get("term") or "" for each in children(entry, "category"))
+def _atom_entry(entry: XmlElement, source: str) -> FeedItem:
+    texts = {name: _text(_first(entry, name)) for name in ("published", "issued", "created", "updated", "modified")}
+    author = _first(entry, "author")
+    categories = (each.attributes.get("label") or each.attributes.get("term") for each in _all(entry, "category"))
+    named = (*categories, *(each.text.strip() for each in entry if each.local == "subject"))
     return FeedItem(
         _link(entry, "alternate"),
-        _markup(next(children(entry, "title"), None)),
-        texts.get("published") or texts.get("issued", ""),
-        texts.get("updated") or texts.get("modified", ""),
-        text_of(next(children(author, "name"), None)).strip() if author is not None else "",
-        tuple(dict.fromkeys(filter(None, categories))),
-        _markup(next(children(entry, "content"), None)),
-        _markup(next(children(entry, "summary"), None)),
-        _source(entry),
+        _markup(_first(entry, "title")),
+        texts["published"] or texts["issued"] or texts["created"],
+        texts["updated"] or texts["modified"],
+        "" if author is None else _text(_first(author, "name")),
+        tuple(dict.fromkeys(filter(None, named))),
+        _markup(_first(entry, "content")),
+        _markup(_first(entry, "summary")),
+        source,
     )
 
 
-def _markup(element: etree._Element | None) -> str:
-    """Return an Atom text as HTML (RFC 4287, section 3.1): escaped HTML, XHTML, or text."""
+def _markup(element: XmlElement | None) -> str:
+    """Return a text as HTML: escaped HTML, elements, text or Base64.
+
+    Atom 1.0 states this by ``type`` (RFC 4287, sections 3.1 and 4.1.3.3), Atom 0.3 also by ``mode``. RSS does not,
+    and some feeds forget to escape their HTML.
+    """
     if element is None:
         return ""
-    kind = (element.get("type") or "text").lower()
-    if kind in {"xhtml", "application/xhtml+xml"} and len(element):
-        inner = element[0] if len(element) == 1 and local(element[0]) == "div" else element
-        parts = [escape(inner.text or "", quote=False)]
-        parts += [etree.tostring(child, encoding="unicode", method="html", with_tail=True) for child in inner]
-        return "".join(parts).strip()
-    text = text_of(element).strip()
-    return escape(text, quote=False) if kind in {"text", "text/plain"} and local(element) != "title" else text
+    kind = element.attributes.get("type", "").partition(";")[0].strip().lower()
+    mode = element.attributes.get("mode", "").lower()
+    if any(True for _ in element):
+        only = [part for part in element.parts if not isinstance(part, str) or part.strip()]
+        inner = only[0] if len(only) == 1 and kind in {"xhtml", "application/xhtml+xml"} else element
+        inner = element if isinstance(inner, str) or inner.local != "div" else inner
+        return inner.html().strip()
+    text = element.text.strip()
+    binary = "/" in kind and not kind.startswith("text/") and not kind.endswith(("+xml", "/xml"))
+    if mode == "base64" or (binary and not mode and element.namespace == known.ATOM):
+        try:
+            text = base64.b64decode(_BLANKS.sub("", text), validate=True).decode().strip()
+        except (binascii.Error, UnicodeError):
+            return ""
+    elif mode == "escaped" and kind != "text/plain":
+        return text
+    plain = kind in {"text", "text/plain"} or (not kind and element.local in {"content", "summary"})
+    return escape(text, quote=False) if plain and element.local != "title" else text
 
 
-def _link(element: etree._Element, rel: str) -> str:
-    links = [each for each in children(element, "link") if (each.get("rel") or "alternate").lower() == rel]
-    links.sort(key=lambda each: "html" not in (each.get("type") or "html"))
-    return next((each.get("href") or "" for each in links), "").strip()
+def _link(element: XmlElement, rel: str) -> str:
+    links = [each.attributes for each in _all(element, "link")]
+    links = [each for each in links if each.get("rel", "alternate").lower() == rel]
+    links.sort(key=lambda each: "html" not in each.get("type", "html"))
+    return next((each.get("href", "") for each in links), "").strip()
 
 
-def _following(element: etree._Element) -> str:
+def _following(element: XmlElement) -> str:
     """Return the next page of a paged feed, or the archive before this document (RFC 5005, sections 3 and 4)."""
-    links = [each for each in children(element, "link") if each.get("href") and namespace(each) in _ATOM]
-    by_rel = {(each.get("rel") or "").lower(): (each.get("href") or "").strip() for each in reversed(links)}
+    links = [each.attributes for each in element if each.local == "link" and each.namespace in _ATOM]
+    by_rel = {each.get("rel", "").lower(): each.get("href", "").strip() for each in reversed(links)}
     return by_rel.get("next") or by_rel.get("prev-archive") or ""
 
 
-def _is_complete(element: etree._Element) -> bool:
-    return any(namespace(each) == _HISTORY for each in children(element, "complete"))
-
-
-def _source(element: etree._Element) -> str:
-    return etree.tostring(element, encoding="unicode", with_tail=False)
+def _is_complete(element: XmlElement) -> bool:
+    return any(each.local == "complete" and each.namespace == known.HISTORY for each in element)
 
 
 def _json_feed(text: str) -> Feed:

@@ -13,8 +13,9 @@ from datetime import datetime
 from typing import Final
 
 from exporter.message import message
-from exporter.service.public_site.safe_xml import UnsafeXml, children, local, read_xml, text_of
 from exporter.service.public_site.text import decode_page
+from exporter.xml.reader import Vocabulary
+from exporter.xml.tree import NotXml, XmlDocument
 
 MAX_ADDRESSES: Final = 50_000
 """sitemaps.org permits no more in one sitemap or index."""
@@ -23,6 +24,10 @@ MAX_BYTES: Final = 50 * 1024 * 1024
 _GZIP: Final = b"\x1f\x8b"
 _GZIP_OR_ZLIB: Final = 47
 _PLAIN: Final = re.compile(r"https?://\S+", re.IGNORECASE)
+_ENTRIES: Final = frozenset({"url", "sitemap"})
+_VOCABULARY: Final = Vocabulary(
+    frozenset({"urlset", "sitemapindex"}), _ENTRIES, frozenset({"loc", "lastmod", "changefreq", "priority"})
+)
 _LEAST_SHARED: Final = 5
 """Addresses from which on a shared time of change is doubted."""
 
@@ -56,26 +61,28 @@ def read_sitemap(body: bytes, content_type: str = "") -> Sitemap:
     if body.startswith(_GZIP):
         body, problem = _expanded(body)
     text = decode_page(body, content_type).text
-    if not text.lstrip("\ufeff \t\r\n").startswith("<"):
+    if "<" not in text:
         return _plain(text, problem)
+    document = XmlDocument(text, _VOCABULARY)
+    maps: list[str] = []
+    pages: list[tuple[str, str]] = []
     try:
-        document = read_xml(text)
-    except UnsafeXml as error:
-        raise NoSitemap(*error.args) from error
-    if document.mended and not problem:
+        for each in document.each(_ENTRIES):
+            loc = next((child for child in each if child.local == "loc"), None)
+            place = "" if loc is None or loc is document.cut else loc.text.strip()
+            if place and each.local == "sitemap":
+                maps.append(place)
+            elif place:
+                changed = next((child.text.strip() for child in each if child.local == "lastmod"), "")
+                pages.append((place, changed))
+            if max(len(maps), len(pages)) > MAX_ADDRESSES:
+                break
+        is_index = document.root.local == "sitemapindex"
+    except NotXml as error:
+        raise NoSitemap(message("it is no sitemap")) from error
+    if document.is_partial and not problem:
         problem = message("its XML is broken, so a part may be missing")
-    root = document.root
-    if local(root) == "sitemapindex":
-        found = [text_of(next(children(each, "loc"), None)).strip() for each in children(root, "sitemap")]
-        return Sitemap(maps=list(filter(None, found))[:MAX_ADDRESSES], problem=problem)
-    if local(root) != "urlset":
-        raise NoSitemap(message("it is no sitemap"))
-    pages = []
-    for each in children(root, "url"):
-        place = text_of(next(children(each, "loc"), None)).strip()
-        if place:
-            pages.append((place, text_of(next(children(each, "lastmod"), None)).strip()))
-    return _cut(pages, problem)
+    return Sitemap(maps=maps[:MAX_ADDRESSES], problem=problem) if is_index else _cut(pages, problem)
 
 
 def _plain(text: str, problem: str) -> Sitemap:

@@ -16,10 +16,10 @@ from typing import Any, BinaryIO, Final
 
 from exporter.message import message
 from exporter.service.export_file import Misread
-from exporter.service.wxr.lenient_xml import Cdata, End, LenientXml, Markup, Start
 from exporter.service.wxr.members import Channel, Item, LateComment, Members
-from exporter.service.wxr.xml_input import XmlFault
+from exporter.service.wxr.xml_input import pieces
 from exporter.text import printable
+from exporter.xml.reader import Cdata, End, Markup, Start, Vocabulary, XmlFault, XmlReader
 
 MAX_TEXT_CHARACTERS: Final = 8 * 1024**2
 """Of one element. WordPress itself cannot edit a longer text."""
@@ -41,7 +41,21 @@ _CONTAINERS: Final = frozenset(
         "rss channel image item wp:author wp:category wp:comment wp:commentmeta wp:postmeta wp:tag wp:term wp:termmeta",
     )
 )
-_SINGLE: Final = frozenset({"channel", "wp:comment", "wp:commentmeta", "wp:postmeta"})
+VOCABULARY: Final = Vocabulary(
+    roots=frozenset({"rss"}),
+    records=frozenset({"channel", "item", "wp:comment", "wp:commentmeta", "wp:postmeta"}),
+    fields=frozenset(
+        re.split(
+            " ",
+            "content:encoded dc:creator description excerpt:encoded guid link pubDate title wp:attachment_url "
+            "wp:comment_approved wp:comment_author wp:comment_author_IP wp:comment_author_email wp:comment_author_url "
+            "wp:comment_content wp:comment_date wp:comment_date_gmt wp:comment_id wp:comment_parent wp:comment_status "
+            "wp:comment_type wp:comment_user_id wp:is_sticky wp:menu_order wp:meta_key wp:meta_value wp:ping_status "
+            "wp:post_date wp:post_date_gmt wp:post_id wp:post_modified wp:post_modified_gmt wp:post_name "
+            "wp:post_parent wp:post_password wp:post_type wp:status",
+        )
+    ),
+)
 _LISTS: Final = frozenset(
     re.split(
         " ",
@@ -71,7 +85,7 @@ class _Frame:
     Attributes:
         tag: its name in the file.
         name: its name in the record.
-        line: its line in the file, if it is in ``_SINGLE``.
+        line: its line in the file, if it is a record.
         members: its attributes, and the children of a container.
         depth: open elements inside of a text.
         marked: whether its text holds elements.
@@ -115,7 +129,7 @@ class WxrElements:
     """
 
     def __init__(self, file: BinaryIO) -> None:
-        self._xml = LenientXml(file, "rss", "item", _SINGLE)
+        self._xml = XmlReader(pieces(file), VOCABULARY)
         self._prefixes: dict[str, str] = {}
         self._foreign: dict[str, str] = {}
         self._names: dict[str, str] = {}
@@ -132,6 +146,10 @@ class WxrElements:
                 self._text(event)
                 continue
             if isinstance(event, Start):
+                if self._xml.defines_entities:
+                    reason = message("it defines XML entities, which no export file needs")
+                    yield Misread(self._xml.line, reason, lost=True)
+                    return
                 found = self._start(event)
             elif isinstance(event, End):
                 found = self._end(event.name)
@@ -302,7 +320,7 @@ class WxrElements:
         return Misread(self._line, reason, lost=True)
 
     def _fault(self, fault: XmlFault) -> Iterator[Misread]:
-        frame = self._frames[-1] if self._frames else None
+        frame = self._frames[-1] if self._frames and fault.structure else None
         if frame is not None and frame.cdata and not frame.done and self._xml.can_give_back:
             frame.cdata = False
             text = "".join(frame.pieces)
@@ -321,7 +339,7 @@ class WxrElements:
             return
         line, times = self._harmless.get(fault.reason, (fault.line, 0))
         if times or len(self._harmless) < _MAX_NOTES:
-            self._harmless[fault.reason] = line, times + 1
+            self._harmless[fault.reason] = line, times + fault.times
 
     def _behind(self, frame: _Frame, end: int) -> str:
         """Return the rest of a text from a position, with ``]]>`` where its CDATA sections ended."""

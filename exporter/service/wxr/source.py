@@ -406,7 +406,7 @@ def _blog(members: Members) -> Iterator[FoundRecord]:
 
 def _entry(found: Item, known: _Known) -> FoundRecord:
     raw = dict(found.members)
-    login = text_of(raw.get("dc:creator"))
+    login = text_of(raw.get("dc:creator")).strip()
     if known.authors.get(login, login) != login:
         raw["author_name"] = known.authors[login]
     parents = {

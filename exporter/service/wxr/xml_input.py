@@ -1,6 +1,6 @@
-"""Convert an XML file to UTF-8 from any encoding of Japanese blogs, without characters that XML forbids. Pure.
+"""Decode an XML file from any encoding of Japanese blogs, piece by piece. Pure.
 
-A declaration of the encoding that is wrong is ignored. Control characters are hidden from the parser and kept.
+A declaration of the encoding that is wrong is ignored.
 """
 
 from __future__ import annotations
@@ -8,13 +8,16 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final
 
 from exporter.message import message
+from exporter.xml.reader import XmlFault
 
 PIECE_BYTES: Final = 65_536
 _DETECTED_BYTES: Final = 65_536
+_HEAD_BYTES: Final = 1024
+_BEYOND_ASCII: Final = re.compile(rb"[^\x00-\x1a\x1c-\x7f]")
+"""A byte of another character set; ISO-2022-JP begins it with an escape."""
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -36,87 +39,49 @@ _GUESSES: Final = ("euc_jis_2004", "cp932")
 _MAX_BAD_SHARE: Final = 0.2
 """The largest share of undecodable characters in a text that still counts as UTF-8."""
 
-_FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufdd0-\ufdef\ufffe\uffff]")
-_HIDDEN: Final = {
-    **{code: 0xFDD0 + code for code in range(0x20) if chr(code) not in "\t\n\r"},
-    **dict.fromkeys((*range(0xFDD0, 0xFDF0), 0xFFFE, 0xFFFF), 0xFFFD),
-}
-"""Control characters pass through expat as the noncharacters that no text has; those become U+FFFD."""
-_SHOWN: Final = {0xFDD0 + code: code for code in range(0x20)}
 
-
-class XmlFault(NamedTuple):
-    """A fault.
-
-    Attributes:
-        line: its line in the file, from 1.
-        reason: a message with the problem.
-        lost: whether text is missing.
-    """
-
-    line: int
-    reason: str
-    lost: bool = False
-
-
-@dataclass(slots=True)
-class XmlInput:
-    """Reads a file as pieces of UTF-8, without the characters that expat refuses."""
-
-    file: BinaryIO
-    line: int = 1
-    mapped: bool = False
-
-    def pieces(self) -> Iterator[bytes | XmlFault]:
-        """Yield UTF-8 and faults."""
-        data = self.file.read(PIECE_BYTES)
-        found = _DECLARED.search(data[:1024])
-        declared = "" if found is None else found[1].decode("ascii")
-        mark = next((codec for begin, codec in _BOMS if data.startswith(begin)), None)
-        decoder = None if mark is None else codecs.getincrementaldecoder(mark)()
-        while data:
-            if decoder is None and data.isascii() and b"\x1b" not in data:
-                yield from self._passed(data.decode("ascii"))
-            else:
-                if decoder is None:
-                    data += self.file.read(_DETECTED_BYTES)
-                    decoder = codecs.getincrementaldecoder(_codec(declared, data))()
-                yield from self._decoded(decoder, data, final=False)
-            data = self.file.read(PIECE_BYTES)
-        if decoder is not None:
-            yield from self._decoded(decoder, b"", final=True)
-
-    def _decoded(self, decoder: codecs.IncrementalDecoder, data: bytes, *, final: bool) -> Iterator[bytes | XmlFault]:
+def pieces(file: BinaryIO) -> Iterator[str | XmlFault]:
+    """Decode a file piece by piece. A fault precedes each piece whose bytes do not fit the encoding."""
+    data = file.read(PIECE_BYTES)
+    mark = next((codec for begin, codec in _BOMS if data.startswith(begin)), "")
+    head, line = b"", 1
+    while not mark and data:
+        found = _BEYOND_ASCII.search(data)
+        if found is not None:
+            data += file.read(_DETECTED_BYTES)
+            head += data[:_HEAD_BYTES]
+            mark = _codec(head[:_HEAD_BYTES], data[found.start() : found.start() + _DETECTED_BYTES])
+            break
+        head = (head + data)[:_HEAD_BYTES]
+        yield data.decode("ascii")
+        line += data.count(b"\n")
+        data = file.read(PIECE_BYTES)
+    if not mark:
+        return
+    decoder = codecs.getincrementaldecoder(mark)()
+    while True:
         state = decoder.getstate()
         try:
-            text = decoder.decode(data, final)
+            text = decoder.decode(data, not data)
         except UnicodeError as error:
             at = error.start if isinstance(error, UnicodeDecodeError) else 0
             decoder.setstate(state)
             decoder.errors = "replace"
-            text = decoder.decode(data, final)
+            text = decoder.decode(data, not data)
             decoder.errors = "strict"
-            line = self.line + data.count(b"\n", 0, at)
-            yield XmlFault(line, message("bytes that are no text in this encoding; they became �"), lost=True)
-        yield from self._passed(text)
-
-    def _passed(self, text: str) -> Iterator[bytes | XmlFault]:
-        found = _FORBIDDEN.search(text)
-        if found is not None:
-            self.mapped = True
-            line = self.line + text.count("\n", 0, found.start())
-            lost = any(each[0] > "\x20" for each in _FORBIDDEN.finditer(text))
-            text = text.translate(_HIDDEN)
-            yield XmlFault(line, message("control characters, which XML forbids; they are kept"))
-            if lost:
-                yield XmlFault(line, message("characters that no text may have; they became �"), lost=True)
-        self.line += text.count("\n")
-        if text:
-            yield text.encode("utf-8", "replace")
+            reason = message("bytes that are no text in this encoding; they became �")
+            yield XmlFault(line + data.count(b"\n", 0, at), reason, lost=True)
+        yield text
+        if not data:
+            return
+        line += text.count("\n")
+        data = file.read(PIECE_BYTES)
 
 
-def _codec(declared: str, data: bytes) -> str:
+def _codec(head: bytes, data: bytes) -> str:
     """Return the codec that reads a piece with characters beyond ASCII; a wrong declaration is ignored."""
+    stated = _DECLARED.search(head)
+    declared = "" if stated is None else stated[1].decode("ascii")
     try:
         name = codecs.lookup(declared).name if declared else ""
     except LookupError:
@@ -137,13 +102,3 @@ def _is_nearly_utf8(data: bytes) -> bool:
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(data)
     wide = sum(character > "\x7f" for character in text)
     return text.count("\ufffd") - data.count(b"\xef\xbf\xbd") <= _MAX_BAD_SHARE * wide
-
-
-def hidden(text: str) -> bytes:
-    """Return text as UTF-8 in the form that :class:`XmlInput` yields."""
-    return text.translate(_HIDDEN).encode("utf-8", "replace")
-
-
-def shown(text: str) -> str:
-    """Return text with the control characters that were hidden from the parser."""
-    return text.translate(_SHOWN)

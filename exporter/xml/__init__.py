@@ -1,0 +1,1 @@
+"""XML of strangers: one reader that goes past its faults."""
