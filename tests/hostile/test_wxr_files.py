@@ -69,6 +69,8 @@ REFUSED: dict[str, Callable[[], bytes]] = {
     "external entity": lambda: with_type('<!DOCTYPE rss [<!ENTITY a SYSTEM "file:///etc/passwd">]>'),
     "parameter entity": lambda: with_type('<!DOCTYPE rss [<!ENTITY % a SYSTEM "http://192.0.2.1/x">%a;]>'),
     "entity in utf-16": lambda: with_type('<!DOCTYPE rss [<!ENTITY a "b">]>').decode().encode("utf-16"),
+    "unknown version": lambda: around("").replace(b"wordpress.org/export/1.2", b"wordpress.org/export/2.0"),
+    "unknown vocabulary": lambda: around("").replace(b"http://wordpress.org/export/1.2", b"http://other.example/wxr"),
     "no items": lambda: channel().encode(),
     "only settings": lambda: channel(item(1, post_type="nav_menu_item")).encode(),
 }

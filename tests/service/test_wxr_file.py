@@ -202,6 +202,37 @@ def test_all_versions_give_the_same_record(version: str) -> None:
     assert read(channel(*sample, version=version)) == read(channel(*sample))
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("http://", "https://"),
+        ("http://wordpress.org/", "HTTPS://www.WordPress.org/"),
+        ("http://", "https://www."),
+        ('/"', '"'),
+        ("CommentAPI/", "COMMENTAPI"),
+        ("http://wordpress", "//wordpress"),
+        ("xmlns:wp=", "xmlns:w-p="),
+    ],
+)
+def test_a_namespace_is_known_in_every_spelling(change: tuple[str, str]) -> None:
+    plain = channel(item(1, extra=comment(7), categories=terms([("category", "tabi", "旅")])), picture(2))
+    begin, end = plain.index("<rss"), plain.index("<channel>")
+    written = plain[:begin] + plain[begin:end].replace(*change) + plain[end:]
+    if "w-p" in change[1]:
+        written = written.replace("wp:", "w-p:")
+    assert read(written)[0] == read(plain)[0]
+    assert SERVICE.recognises(written.encode())
+
+
+@pytest.mark.parametrize("uri", ["http://wordpress.org/export/2.0/", "http://example.com/wxr"])
+def test_a_file_in_an_unknown_vocabulary_is_not_read(uri: str) -> None:
+    found, misread = read(channel(item(1), item(2)).replace("http://wordpress.org/export/1.2/", uri))
+    assert not found
+    assert [(each.lost, each.reason) for each in misread] == [
+        (True, "it has no elements of WXR 1.0 to 1.2, the export format of WordPress")
+    ]
+
+
 @pytest.mark.parametrize("name", ["title", "link", "wp:post_id", "wp:status", "dc:creator"])
 def test_a_field_without_an_end_ends_before_the_next(name: str) -> None:
     whole = channel(item(1, extra=comment(7)), item(2))
@@ -333,6 +364,7 @@ def test_the_parents_of_categories_may_not_be_a_circle() -> None:
         (channel(version="1.0").encode("euc_jp"), True),
         (b"\xef\xbb\xbf" + channel().encode(), True),
         (channel().encode("utf-16"), True),
+        (channel().replace("http://", "https://www.").encode(), True),
         (b'<?xml version="1.0"?><rss version="2.0"><channel><item/></channel></rss>', False),
         (b"AUTHOR: x\nTITLE: http://wordpress.org/export/1.2/\n", False),
         (b"", False),

@@ -19,6 +19,7 @@ from exporter.service.export_file import Misread
 from exporter.service.wxr.members import Channel, Item, LateComment, Members
 from exporter.service.wxr.xml_input import pieces
 from exporter.text import printable
+from exporter.xml.namespaces import meaning
 from exporter.xml.reader import Cdata, End, Markup, Start, Vocabulary, XmlFault, XmlReader
 
 MAX_TEXT_CHARACTERS: Final = 8 * 1024**2
@@ -28,11 +29,11 @@ MAX_ITEM_CHARACTERS: Final = 16 * 1024**2
 MAX_CHANNEL_CHARACTERS: Final = 4 * 1024**2
 
 _SPACES: Final = (
-    (re.compile(r"http://wordpress\.org/export/1\.[0-9]+/excerpt/?"), "excerpt"),
-    (re.compile(r"http://wordpress\.org/export/1\.[0-9]+/?"), "wp"),
-    (re.compile(r"http://purl\.org/rss/1\.0/modules/content/?"), "content"),
-    (re.compile(r"http://wellformedweb\.org/CommentAPI/?"), "wfw"),
-    (re.compile(r"http://purl\.org/dc/elements/1\.1/?"), "dc"),
+    (re.compile(r"wordpress\.org/export/1\.[0-9]+/excerpt"), "excerpt"),
+    (re.compile(r"wordpress\.org/export/1\.[0-9]+"), "wp"),
+    (re.compile(r"purl\.org/rss/1\.0/modules/content"), "content"),
+    (re.compile(r"wellformedweb\.org/commentapi"), "wfw"),
+    (re.compile(r"purl\.org/dc/elements/1\.1"), "dc"),
 )
 _OWN: Final = frozenset(prefix for _, prefix in _SPACES)
 _CONTAINERS: Final = frozenset(
@@ -146,8 +147,7 @@ class WxrElements:
                 self._text(event)
                 continue
             if isinstance(event, Start):
-                if self._xml.defines_entities:
-                    reason = message("it defines XML entities, which no export file needs")
+                if reason := self._refusal(event):
                     yield Misread(self._xml.line, reason, lost=True)
                     return
                 found = self._start(event)
@@ -161,6 +161,13 @@ class WxrElements:
         for reason, (line, times) in self._harmless.items():
             shown = reason if times == 1 else message("{reason} ({n:,} times)", reason=reason, n=times)
             yield Misread(line, shown)
+
+    def _refusal(self, event: Start) -> str:
+        """Return why the file is not read from here on; empty if it is."""
+        if self._xml.defines_entities:
+            return message("it defines XML entities, which no export file needs")
+        known = event.name != "item" or "wp" in self._prefixes.values() or any(map(_is_wordpress, self._names.values()))
+        return "" if known else message("it has no elements of WXR 1.0 to 1.2, the export format of WordPress")
 
     def _start(self, event: Start) -> Iterable[Found]:
         frame = self._frames[-1] if self._frames else None
@@ -196,7 +203,7 @@ class WxrElements:
         """Note namespace declarations and remove them from the attributes."""
         for key in [key for key in attributes if key == "xmlns" or key.startswith("xmlns:")]:
             prefix, uri = key.removeprefix("xmlns").removeprefix(":"), attributes.pop(key)
-            own = next((name for pattern, name in _SPACES if pattern.fullmatch(uri)), "")
+            own = next((name for pattern, name in _SPACES if pattern.fullmatch(meaning(uri))), "")
             self._names.clear()
             self._prefixes.pop(prefix, None)
             self._foreign.pop(prefix, None)
@@ -356,6 +363,10 @@ class WxrElements:
             ):
                 parts.append("]]>")
         return "".join(parts)
+
+
+def _is_wordpress(name: str) -> bool:
+    return name.startswith("wp:")
 
 
 def _insert(members: Members, name: str, value: Any) -> None:

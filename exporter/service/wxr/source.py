@@ -39,7 +39,7 @@ from exporter.setting_types import zone
 from exporter.text import printable
 
 _RSS: Final = re.compile(rb"<rss[\s>]", re.IGNORECASE)
-_MARKS: Final = (b"http://wordpress.org/export/1.", b"<wp:wxr_version>")
+_MARK: Final = re.compile(rb"//(?:www\.)?wordpress\.org/export/|<wp:wxr_version>", re.IGNORECASE)
 _BODY: Final = "content:encoded"
 _TYPE: Final = "wp:post_type"
 _FEATURED: Final = "_thumbnail_id"
@@ -196,7 +196,7 @@ class WxrFile(ExportFile):
     def recognises(cls, head: bytes) -> bool:
         """Return whether a file is RSS with WordPress' own elements."""
         plain = head.replace(b"\0", b"")
-        return _RSS.search(plain) is not None and any(mark in plain for mark in _MARKS)
+        return _RSS.search(plain) is not None and _MARK.search(plain) is not None
 
     def read(self, file: BinaryIO, name: str) -> Iterator[FoundRecord | Misread]:
         """Yield the blog itself as the user, then the entries with their comments, and the files."""
