@@ -42,11 +42,11 @@ _LOOSE_TAG: Final = re.compile(rf"<()({_NAME})([^<>]*+)>")
 _SIMPLE: Final = re.compile(rf"([^<]*+)<(?:(/?)({_NAME})>|!\[CDATA\[)")
 _ATTRIBUTE: Final = re.compile(rf"""\s+({_NAME})\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _DOCTYPE: Final = re.compile(
-    r"""<!DOCTYPE[^<>\[]*+(?:\[((?:<!--(?:(?!-->).)*+-->|"[^"]*+"|'[^']*+'|[^\]"'])*+)\]\s*)?>""",
+    r"""<!DOCTYPE[^<>\[]*+(?:\[((?:<!--(?:(?!-->).)*+(?:-->|\Z)|"[^"]*+"|'[^']*+'|[^\]"'])*+)\]\s*)?>""",
     re.DOTALL | re.IGNORECASE,
 )
 _ENTITY: Final = re.compile(rf"""<!ENTITY\s+({_NAME})\s+(?:"([^"]*)"|'([^']*)')\s*>""")
-_COMMENT: Final = re.compile(r"<!--.*?-->", re.DOTALL)
+_COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _REFERENCE: Final = re.compile(rf"&(?:(#[0-9]{{1,8}}|#x[0-9a-fA-F]{{1,8}}|[{_BEGIN}][-.0-9{_BEGIN}]{{0,59}});)?")
 _TAIL: Final = re.compile(r"(?:&[^&;<\s]{0,60}|\r|\]{1,2})\Z")
 """Text whose meaning depends on what follows."""

@@ -101,18 +101,21 @@ class XmlElement:
         return "" if found is None else found.text.strip()
 
     def html(self) -> str:
-        """Return its content as HTML; the names lose their namespaces. Depth is limited, so this may recurse."""
+        """Return its content as HTML; the names lose their namespaces."""
         found: list[str] = []
-        for part in self.parts:
+        self._write(found)
+        return "".join(found)
+
+    def _write(self, found: list[str]) -> None:
+        for part in self.parts:  # depth is limited
             if isinstance(part, str):
                 found.append(escape(part, quote=False))
                 continue
-            stated = "".join(
-                f' {name}="{escape(value)}"' for name, value in part.attributes.items() if not name.startswith("{")
-            )
-            end = "" if part.local in _VOID else f"</{part.local}>"
-            found.append(f"<{part.local}{stated}>{part.html()}{end}")
-        return "".join(found)
+            stated = (f' {name}="{escape(value)}"' for name, value in part.attributes.items() if name[0] != "{")
+            found.append(f"<{part.local}{''.join(stated)}>")
+            part._write(found)
+            if part.local not in _VOID:
+                found.append(f"</{part.local}>")
 
 
 class _Scope:
