@@ -52,6 +52,56 @@ def test_the_encoding_is_found(body: bytes, content_type: str, encoding: str) ->
     assert "日本" in page.text or NEC in page.text
 
 
+SHORT = (
+    "日記",
+    "日記を書いた。",
+    "第1回",
+    "薔薇と﨑さん",
+    "<p>ブログを始めました</p>",
+    "①と㈱",
+    "ひらがなの中のｶﾀｶﾅです。",
+)
+"""Short pages: some encodings that they are not in read them without an error."""
+
+
+def encoded(text: str, encoding: str) -> bytes:
+    return in_euc(text) if encoding == "euc_jp" else text.encode(encoding)
+
+
+@pytest.mark.parametrize("text", SHORT)
+def test_a_short_page_is_read_in_its_encoding(text: str, subtests: pytest.Subtests) -> None:
+    for label, encoding in (("UTF-8", "utf-8"), ("EUC-JP", "euc_jp"), ("Shift_JIS", "cp932")):
+        body = encoded(text, encoding)
+        for stated in ("", label, "UTF-8", "x-user-defined"):
+            with subtests.test(encoding=encoding, stated=stated):
+                page = decode_page(body, f"text/html; charset={stated}" if stated else "text/html")
+                assert (page.text, page.damaged) == (text, 0)
+
+
+@pytest.mark.parametrize("stated", ["", "ISO-2022-JP", "UTF-8", "Shift_JIS"])
+def test_iso_2022_jp_is_known_by_its_escapes(stated: str) -> None:
+    body = "<p>今日は".encode("iso2022_jp") + b"\x1b$B-!\x1b(B" + "海へ。</p>".encode("iso2022_jp")
+    page = decode_page(body, f"text/html; charset={stated}" if stated else "")
+    assert (page.text, page.damaged) == ("<p>今日は①海へ。</p>", 0)
+
+
+@pytest.mark.parametrize("stated", ["", "UTF-8"])
+def test_a_page_that_is_cut_inside_a_character_keeps_its_encoding(stated: str) -> None:
+    for text in ("日本", "第1回", "春が来た。"):
+        page = decode_page(text.encode()[:-1], f"text/html; charset={stated}" if stated else "")
+        assert (page.text, page.damaged) == (text[:-1] + "\ufffd", 1)
+
+
+@pytest.mark.parametrize("stated", ["", "EUC-JP"])
+def test_the_euc_jp_of_unix_has_the_characters_of_ibm(stated: str) -> None:
+    # The codes are those of glibc's EUC-JP-MS.
+    body = b"\x8f\xf4\xfc" + "とさんの".encode("euc_jp") + b"\x8f\xf3\xf3\x8f\xf4\xc4" + "日記です。".encode("euc_jp")
+    page = decode_page(body, f"text/html; charset={stated}" if stated else "")
+    assert page.text == "魲とさんのⅰ\ufa12日記です。"
+    damaged = decode_page(b"\x8f\xfe\xfe" + "日記です。".encode("euc_jp"), "text/html; charset=EUC-JP")
+    assert (damaged.text, damaged.damaged) == ("\ufffd日記です。", 1)
+
+
 @given(st.binary(max_size=200), st.text(max_size=30))
 def test_any_bytes_have_a_text(body: bytes, content_type: str) -> None:
     assert decode_page(body, content_type).damaged >= 0

@@ -1,7 +1,8 @@
 """Decode pages, feeds and sitemaps, in the stated encoding or in one that fits the bytes. Pure.
 
 The order is that of the HTML Standard (section 13.2.3.2): a byte order mark, the header ``Content-Type``, the page's
-own statement. Many Japanese blogs state nothing or something wrong, so the encodings that they use are tried as well.
+own statement. Many Japanese blogs state nothing or something wrong, and a short page can be valid in several encodings.
+So a stated encoding is used unless its text looks like garbage and another one gives clean text.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Final, NamedTuple
 
 _SCANNED_BYTES: Final = 4096
@@ -28,6 +30,26 @@ _NO_TEXTS: Final = frozenset({"idna", "punycode", "undefined", "unicode-escape",
 """Python's codecs that no page is written in; the Encoding Standard refuses them."""
 _TRIED: Final = ("utf-8", "euc_jp", "cp932")
 _EXTENDED: Final = "blog-exporter-euc-jp"
+_ISO_2022_JP: Final = "iso2022_jp_ext"
+_JIS_RUN: Final = re.compile(rb"\x1b(?:\$(\(D|[B@])|\(([A-Z]))([^\x1b]*)")
+_FAULTS: Final = re.compile("[\ufffd\x80-\x9f\ue000-\uf8ff]")
+"""Bytes without a meaning, control characters and private ones."""
+_HALF_WIDTH: Final = re.compile("[\uff61-\uff9f]")
+_HIGH: Final = re.compile("[^\x00-\x7f]+")
+_RARE: Final = re.compile(rb"\x8e[\xa1-\xff]|(\x8f)[\xa1-\xff]{2}|([\xd0-\xff])[\xa1-\xff]|[\xa1-\xff]{2}")
+"""In EUC-JP, the characters of JIS X 0212 and of the second level of JIS X 0208, which are rare in Japanese texts."""
+_FAULT_COST: Final = 2.0
+_HALF_WIDTH_COST: Final = 1.5
+_GARBLED: Final = 20
+"""One character in so many without a meaning proves that the encoding is another one."""
+_CLEAN: Final = 0.15
+"""The highest cost of a non-ASCII character, on average, in a text that is surely in the right encoding."""
+_KANA: Final = re.compile("[\u3041-\u3096][^\u3041-\u3096]*" * 3)
+"""Three hiragana, without which a text that is valid in its stated encoding is not read in another one."""
+_LONG_SEQUENCES: Final = re.compile("[\u0800-\uffff]")
+"""Characters of three bytes in UTF-8, whose pattern other encodings do not form by chance."""
+_IBM_ROWS: Final = (0xF3F3, 0xF4FE)
+"""The first and the last code of the characters that IBM adds behind 8F in the EUC-JP of Unix (eucJP-ms)."""
 
 
 class PageText(NamedTuple):
@@ -45,20 +67,43 @@ class PageText(NamedTuple):
 
 
 def decode_page(body: bytes, content_type: str = "") -> PageText:
-    """Return the text of a page.
-
-    If the stated encoding does not fit the bytes and another one fits exactly, the other one is used.
-    """
+    """Return the text of a page, in the stated encoding unless another one surely fits better."""
     for mark, encoding in _MARKS:
         if body.startswith(mark):
             return _decoded(body[len(mark) :], encoding)
+    if b"\x1b$" in body and body.isascii():
+        found = _decoded(body, _ISO_2022_JP)
+        if not found.damaged:
+            return found
     stated = [encoding for label in _labels(body, content_type) if (encoding := _known(label))]
+    best: PageText | None = None
+    best_cost = 0.0
     for encoding in dict.fromkeys((*stated, *_TRIED)):
-        try:
-            return PageText(_strict(body, encoding), encoding, 0)
-        except UnicodeDecodeError:
-            continue
-    return _decoded(body, stated[0] if stated else "utf-8")
+        found = _decoded(body, encoding)
+        if encoding == "utf-8" and not found.damaged and (best is None or _LONG_SEQUENCES.search(found.text)):
+            return found
+        cost, clean = _doubt(found.text)
+        if best is None and clean:
+            return found
+        if best is not None and not found.damaged and cost * 2 < best_cost:
+            garbled = best.damaged * _GARBLED > len(best.text) or (clean and best.damaged)
+            if garbled or (clean and _KANA.search(found.text)):
+                return found
+        if best is None or (cost < best_cost and not stated):
+            best, best_cost = found, cost
+    return best or _decoded(body, "utf-8")
+
+
+def _doubt(text: str) -> tuple[float, bool]:
+    """Return how much a text looks like one in another encoding, and whether it surely is not.
+
+    Japanese in a wrong encoding has bytes without a meaning, half-width kana between other characters, or rare kanji.
+    """
+    high = "".join(_HIGH.findall(text))
+    rare = sum(any(pair) for pair in _RARE.findall(high.encode("euc_jp", "ignore")))
+    faults = len(_FAULTS.findall(high))
+    cost = _FAULT_COST * faults + _HALF_WIDTH_COST * len(_HALF_WIDTH.findall(high)) + rare
+    return cost, not faults and cost <= _CLEAN * len(high)
 
 
 def _labels(body: bytes, content_type: str) -> Iterator[str]:
@@ -84,32 +129,61 @@ def _known(label: str) -> str:
     return found.name if usable else ""
 
 
-def _strict(body: bytes, encoding: str) -> str:
-    return body.decode(encoding, _EXTENDED if encoding == "euc_jp" else "strict")
-
-
 def _decoded(body: bytes, encoding: str) -> PageText:
-    text = body.decode(encoding, "replace")
+    if encoding == "euc_jp":
+        text = body.decode(encoding, _EXTENDED)
+    elif encoding == _ISO_2022_JP and body.isascii():
+        text = _JIS_RUN.sub(_in_euc, body).decode("euc_jp", _EXTENDED)
+    else:
+        text = body.decode(encoding, "replace")
     return PageText(text, encoding, text.count("\ufffd") - body.count(b"\xef\xbf\xbd") * (encoding == "utf-8"))
 
 
-def _with_extensions(error: UnicodeError) -> tuple[str, int]:
-    """Decode two bytes in rows that NEC and IBM added, such as ① and ㈱; Python's EUC-JP lacks them.
+def _in_euc(run: re.Match[bytes]) -> bytes:
+    """Return a run of ISO-2022-JP in EUC-JP: the same rows and cells, with the high bits set."""
+    if run[1]:
+        high = bytes(byte | 0x80 if byte > 0x20 else byte for byte in run[3])
+        return high if run[1] != b"(D" else re.sub(rb"[\x80-\xff]{2}", b"\x8f\\g<0>", high)
+    return run[3] if run[2] != b"I" else b"".join(b"\x8e" + bytes((byte | 0x80,)) for byte in run[3])
 
-    Rows and cells are the same as in Shift_JIS (JIS X 0208, annex 1), whose codec has the additions.
+
+def _with_extensions(error: UnicodeError) -> tuple[str, int]:
+    """Decode the characters that NEC and IBM added, such as ①, ㈱ and 髙; Python's EUC-JP lacks them.
+
+    Any other error is U+FFFD for a whole character, so that the text after it stays readable.
     """
     if not isinstance(error, UnicodeDecodeError):
         raise error
-    pair = error.object[error.start : error.start + 2]
-    if len(pair) != 2 or min(pair) < 0xA1:
-        raise error
-    row, cell = pair[0] - 0xA0, pair[1] - 0xA0
+    code = error.object[error.start : error.start + 3]
+    if code[:1] == b"\x8f" and len(code) == 3 and min(code[1:]) >= 0xA1:
+        return _of_ibm(code[1], code[2]), error.start + 3
+    if len(code) < 2 or min(code[:2]) < 0xA1:
+        return "\ufffd", error.start + 1
+    return _of_nec(code[0] - 0xA0, code[1] - 0xA0), error.start + 2
+
+
+def _of_nec(row: int, cell: int) -> str:
+    """Return the character in a row of JIS X 0208; Shift_JIS has the same rows (annex 1), and its codec more of them."""
     lead = (row + 0x101) // 2 if row <= 62 else (row + 0x181) // 2
     trail = cell + (0x9E if row % 2 == 0 else 0x3F if cell < 64 else 0x40)
-    try:
-        return bytes((lead & 0xFF, trail)).decode("cp932"), error.start + 2
-    except UnicodeDecodeError:
-        raise error from None
+    return bytes((lead & 0xFF, trail)).decode("cp932", "replace")[:1]
+
+
+def _of_ibm(first: int, second: int) -> str:
+    """Return a character of eucJP-ms behind 8F."""
+    place = (first - 0xF3) * 94 + second - (_IBM_ROWS[0] & 0xFF)
+    found = _ibm_characters()
+    return found[place] if _IBM_ROWS[0] <= first << 8 | second <= _IBM_ROWS[1] and place < len(found) else "\ufffd"
+
+
+@cache
+def _ibm_characters() -> str:
+    """Return the characters of IBM that JIS X 0208 and 0212 lack, in their order: symbols, then those of Shift_JIS."""
+    trails = (*range(0x40, 0x7F), *range(0x80, 0xFD))
+    kanji = (bytes((lead, trail)).decode("cp932", "ignore") for lead in (0xFA, 0xFB, 0xFC) for trail in trails)
+    later = "".join(each for each in kanji if len(each) == 1 and "\u3400" <= each < "\uff00")
+    lacking = "".join(each for each in later if not each.encode("euc_jp", "ignore"))
+    return "ⅰⅱⅲⅳⅴⅵⅶⅷⅸⅹⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩ＇＂㈱№℡" + lacking
 
 
 codecs.register_error(_EXTENDED, _with_extensions)
