@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -75,7 +75,11 @@ def decode_page(body: bytes, content_type: str = "") -> PageText:
         found = _decoded(body, _ISO_2022_JP)
         if not found.damaged:
             return found
-    stated = [encoding for label in _labels(body, content_type) if (encoding := _known(label))]
+    return _likeliest(body, [encoding for label in _labels(body, content_type) if (encoding := _known(label))])
+
+
+def _likeliest(body: bytes, stated: Sequence[str]) -> PageText:
+    """Return the text in the first encoding, unless it is garbled and another one surely fits."""
     best: PageText | None = None
     best_cost = 0.0
     for encoding in dict.fromkeys((*stated, *_TRIED)):
@@ -163,7 +167,7 @@ def _with_extensions(error: UnicodeError) -> tuple[str, int]:
 
 
 def _of_nec(row: int, cell: int) -> str:
-    """Return the character in a row of JIS X 0208; Shift_JIS has the same rows (annex 1), and its codec more of them."""
+    """Return the character in a row of JIS X 0208; Shift_JIS has the same rows, and its codec more."""
     lead = (row + 0x101) // 2 if row <= 62 else (row + 0x181) // 2
     trail = cell + (0x9E if row % 2 == 0 else 0x3F if cell < 64 else 0x40)
     return bytes((lead & 0xFF, trail)).decode("cp932", "replace")[:1]
