@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
@@ -72,18 +72,25 @@ class PageElement:
             yield PageElement(node)
             node = node.parent
 
+    def following(self) -> Iterator[PageElement]:
+        """Yield the elements and texts after it that have the same parent, in their order."""
+        node = self._node.next
+        while node is not None:
+            yield PageElement(node)
+            node = node.next
+
+    def preceding(self) -> Iterator[PageElement]:
+        """Yield the elements and texts before it that have the same parent, the nearest first."""
+        node = self._node.prev
+        while node is not None:
+            yield PageElement(node)
+            node = node.prev
+
     def inner_html_without(self, selectors: Sequence[str]) -> str:
         """Return its content without the elements that CSS selectors find inside; the page stays unchanged."""
         if not any(self.select(each) for each in selectors):
             return self.inner_html
-        copy = LexborHTMLParser(f"<body>{self.inner_html}</body>").body
-        if copy is None:
-            return self.inner_html
-        found = frozenset(each for selector in selectors for each in PageElement(copy).select(selector))
-        # The parser frees what is inside a removed element, so only the outermost ones are removed.
-        for each in [each for each in found if found.isdisjoint(each.ancestors())]:
-            each._node.decompose()
-        return copy.inner_html or ""
+        return html_without(self.inner_html, lambda page: (each for name in selectors for each in page.select(name)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PageElement) and self._node.mem_id == other._node.mem_id
@@ -107,3 +114,15 @@ def parse_page(html: str) -> PageElement:
     if root is None:
         raise TooComplex(message("the page has no content"))
     return PageElement(root)
+
+
+def html_without(html: str, unwanted: Callable[[PageElement], Iterable[PageElement]]) -> str:
+    """Return HTML without the elements that ``unwanted`` yields of its parsed form."""
+    body = LexborHTMLParser(f"<body>{html}</body>").body
+    if body is None:
+        return html
+    found = frozenset(unwanted(PageElement(body)))
+    # The parser frees what is inside a removed element, so only the outermost ones are removed.
+    for each in [each for each in found if found.isdisjoint(each.ancestors())]:
+        each._node.decompose()
+    return body.inner_html or ""

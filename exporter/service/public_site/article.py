@@ -25,6 +25,7 @@ from exporter.html.selection import PageElement
 from exporter.html.text import plain_text
 from exporter.service.public_site.dates import read_page_date
 from exporter.service.public_site.facts import StatedFacts
+from exporter.service.public_site.main_text import date_near, main_text, title_heading
 from exporter.service.public_site.page_rules import PageRules, PageSelectors
 
 _MAX_PARTS: Final = 200
@@ -87,6 +88,7 @@ _GUESSED: Final = PageSelectors(
     date=("time[datetime]", ".date"),
     drop=("nav", "header", "footer", "aside", "form", "script", "style"),
 )
+_SHOWN: Final = "img, picture, video, audio, iframe, object, embed, svg, canvas"
 _COUNT: Final = re.compile(
     r"(?:コメント|comments?|CM)[^0-9]{0,6}([0-9]{1,6})|[(（]\s*([0-9]{1,6})\s*[)）]\s*\Z", re.IGNORECASE
 )
@@ -157,24 +159,39 @@ class ArticleReader:
             source: its text.
             address: its address, for relative addresses in it.
         """
+        heading = title_heading(root, facts.title)
         found = self._by_selectors(root, facts)
         if found is None and self._asks_password(root):
             found = PageArticle("password", Confidence.HIGH, facts.title, password=True)
-        if found is None and self.extract is not None:
-            body = self.extract(source)
-            if body:
-                found = PageArticle("extracted", Confidence.LOW, body=body)
-        if found is None:
-            found = self._part(root, _GUESSED, "guessed", Confidence.LOW)
+        found = found or self._unmarked(root, heading, source) or self._empty(root)
         if found is None:
             return None
-        self._complete(found, root, facts, address)
+        self._complete(found, root, facts, address, heading)
         base = root.first("base[href]")
         origin = (absolute(base.attribute("href"), address) if base is not None else None) or address
         found.body, found.more = (_with_addresses(html, origin) for html in (found.body, found.more))
         if found.featured:
             found.featured = absolute(found.featured, origin) or ""
         return found
+
+    def _unmarked(self, root: PageElement, heading: PageElement | None, source: str) -> PageArticle | None:
+        """Return the post on a page in no known form."""
+        main = main_text(heading, self._has_date) if heading is not None else None
+        body = self.extract(source) if self.extract is not None else ""
+        if body:
+            return PageArticle("extracted", Confidence.LOW, body=body if main is None else main.html)
+        if main is not None:
+            return PageArticle("guessed", Confidence.LOW, body=main.html)
+        return self._part(root, _GUESSED, "guessed", Confidence.LOW)
+
+    def _empty(self, root: PageElement) -> PageArticle | None:
+        """Return the post whose text is an empty element, on a page without any other text."""
+        rules = self.rules
+        names = (*(rules.page.body if rules is not None else ()), *_MARKED.body)
+        return PageArticle("guessed", Confidence.LOW) if root.first(*names) is not None else None
+
+    def _has_date(self, text: str) -> bool:
+        return read_page_date(text, self.timezone) is not None
 
     def _by_selectors(self, root: PageElement, facts: StatedFacts) -> PageArticle | None:
         rules = self.rules
@@ -211,7 +228,7 @@ class ArticleReader:
         single: bool = False,
     ) -> PageArticle | None:
         """Return the post that selectors find; with ``single`` only if the page shows one post."""
-        bodies = _bodies(root, selectors)
+        bodies = _bodies(root, selectors.post, selectors.body) or _bodies(root, selectors.post, selectors.more)
         if not bodies or (single and len(bodies) > 1):
             return None
         around = _around(root, bodies[0], selectors)
@@ -257,14 +274,18 @@ class ArticleReader:
         found = read_page_date(text, self.timezone) if text else None
         return "" if found is None else found.isoformat()
 
-    def _complete(self, found: PageArticle, root: PageElement, facts: StatedFacts, address: str) -> None:
+    def _complete(
+        self, found: PageArticle, root: PageElement, facts: StatedFacts, address: str, heading: PageElement | None
+    ) -> None:
         """Add the facts of metadata that the selectors did not find."""
-        found.title = found.title or _heading(root, facts.title)
+        found.title = found.title or (heading.text() if heading is not None else _heading(root, facts.title))
         found.date = found.date or self._date(root, ("article time[datetime]", "main time[datetime]"))
         # A template may show only the day; metadata has the time.
         stated = self._stated(facts.published)
         if not found.date or (found.date[11:19] == "00:00:00" and stated[:10] == found.date[:10]):
             found.date = stated or found.date
+        if not found.date and heading is not None:
+            found.date = self._stated(date_near(heading, self._has_date))
         found.updated = found.updated or self._stated(facts.updated)
         found.author = found.author or facts.author
         found.categories = found.categories or facts.names
@@ -301,16 +322,25 @@ def _heading(root: PageElement, title: str) -> str:
     return headings[0] if len(headings) == 1 and headings[0] and title.startswith(headings[0]) else title
 
 
-def _bodies(root: PageElement, selectors: PageSelectors) -> list[PageElement]:
-    """Return the elements with the text, of the first selector that finds one; without those inside another."""
-    places = [place for each in selectors.post for place in root.select(each)]
-    for selector in selectors.body:
-        inside = next((found for place in places if (found := place.select(selector))), None)
-        found = inside or root.select(selector)
+def _bodies(root: PageElement, posts: Iterable[str], bodies: Iterable[str]) -> list[PageElement]:
+    """Return the elements with the text, of the first selector that finds one with a content; none inside another."""
+    places = [place for each in posts for place in root.select(each)]
+    for selector in bodies:
+        inside = next((found for place in places if (found := _with_content(place.select(selector)))), None)
+        found = inside or _with_content(root.select(selector))
         if found:
             parts = frozenset(found[:_MAX_PARTS])
             return [each for each in found[:_MAX_PARTS] if parts.isdisjoint(each.ancestors())]
     return []
+
+
+def _with_content(elements: list[PageElement]) -> list[PageElement]:
+    """Return the elements that show something; themes leave empty ones where scripts or other views write."""
+    return [each for each in elements if each.first(_SHOWN) is not None or _is_seen(plain_text(each.inner_html))]
+
+
+def _is_seen(text: str) -> bool:
+    return any(each.isprintable() and not each.isspace() for each in text)
 
 
 def _around(root: PageElement, body: PageElement, selectors: PageSelectors) -> PageElement:

@@ -14,6 +14,11 @@ from exporter.lossless_json import NotJson, loads
 _POSTINGS: Final = frozenset(
     {"BlogPosting", "Article", "NewsArticle", "SocialMediaPosting", "TechArticle", "LiveBlogPosting"}
 )
+_DATES: Final = (
+    "article:published_time", "datepublished", "dc.date", "dc.date.issued", "dcterms.created", "dcterms.date",
+    "dcterms.issued", "date", "pubdate", "publishdate", "publish-date", "parsely-pub-date",
+)  # fmt: skip
+"""Names by which ``meta`` elements state the day of a post."""
 _MAX_SCRIPTS: Final = 50
 _MAX_SCRIPT_CHARACTERS: Final = 500_000
 _MAX_OBJECTS: Final = 2_000
@@ -67,7 +72,7 @@ def read_facts(root: PageElement, source: str, is_this: Any) -> StatedFacts:
     facts = StatedFacts(
         posting=first("og:type").lower() in {"article", "blog:article"},
         site=first("og:site_name"),
-        published=first("article:published_time", "datepublished", "dc.date", "dcterms.created"),
+        published=first(*_DATES),
         updated=first("article:modified_time", "datemodified"),
         names=list(metas.get("article:section", ())),
         tags=list(metas.get("article:tag", ())),

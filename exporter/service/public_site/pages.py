@@ -99,6 +99,8 @@ class PageReader:
             self._count("damaged", post_id)
         if article.password:
             self._count("password", post_id)
+        if not article.date and not article.is_page:
+            self._count("undated", post_id)
         data = {"id": post_id, "url": address, **_record(article), "encoding": page.encoding}
         original = Original(f"page:{address}", gzip.compress(response.body, _GZIP_LEVEL, mtime=0))
         shortage = ""
@@ -192,6 +194,13 @@ def _uncertain(what: str, count: int, named: Sequence[str]) -> str:
             return message_n(
                 "{n:,} page has bytes that no encoding explains: {posts}",
                 "{n:,} pages have bytes that no encoding explains: {posts}",
+                count,
+                posts=posts,
+            )
+        case "undated":
+            return message_n(
+                "{n:,} page shows no date that this program can read, so its post is undated: {posts}",
+                "{n:,} pages show no date that this program can read, so their posts are undated: {posts}",
                 count,
                 posts=posts,
             )
