@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from html import escape
+from zlib import crc32
 
 from aiohttp import web
 from aiohttp.test_utils import TestServer
@@ -160,7 +161,7 @@ class PublicBlog:
         if self.form == "fc2":
             comments = "".join(
                 f'<div class="comment" id="comment{post.number}{at}"><h3 class="comment_title">Re</h3>'
-                f'<span class="comment_author">{escape(name)}</span><span class="comment_date">2020/01/02 03:0{at}</span>'
+                f'<span class="comment_author">{escape(name)}</span><span class="comment_date">2020/01/02 03:{minute(text)}</span>'
                 f'<div class="comment_text"><p>{escape(text)}</p></div></div>'
                 for at, (name, text) in enumerate(post.comments)
             )
@@ -178,7 +179,7 @@ class PublicBlog:
             return self.framed(f"{post.title} - ブログ", content)
         comments = "".join(
             f'<li class="comment-set" id="comment-{post.number}{at}"><div class="comment-author">{escape(name)}</div>'
-            f'<div class="comment-date">2020年01月02日 03:0{at}</div><div class="comment-body">{escape(text)}</div></li>'
+            f'<div class="comment-date">2020年01月02日 03:{minute(text)}</div><div class="comment-body">{escape(text)}</div></li>'
             for at, (name, text) in enumerate(post.comments)
         )
         content = (
@@ -220,6 +221,11 @@ class PublicBlog:
             '<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
             f"<url><loc>{self.origin}/</loc></url>{urls}</urlset>"
         )
+
+
+def minute(text: str) -> str:
+    """Return the minute at which a comment was written."""
+    return f"{crc32(text.encode()) % 60:02d}"
 
 
 def posts(count: int, first: int = 1001) -> dict[int, BlogPost]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import tzinfo
 from html import escape
 from itertools import islice
@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from exporter.html.links import absolute
 from exporter.html.selection import PageElement
+from exporter.html.text import plain_text
 from exporter.service.public_site.dates import read_page_date
 from exporter.service.public_site.facts import StatedFacts
 from exporter.service.public_site.page_rules import PageRules, PageSelectors
@@ -21,6 +22,13 @@ MAX_COMMENTS: Final = 20_000
 _ID_CHARACTERS: Final = 80
 _MAX_DEPTH: Final = 100
 _ID: Final = re.compile(r"[A-Za-z][A-Za-z_-]*-?([0-9]{1,20})")
+_NUMBERS: Final = re.compile("[0-9]+")
+_RANDOM: Final = re.compile("(?<![0-9a-z])(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{8,}(?![0-9a-z])", re.IGNORECASE)
+"""A hash, or a part of a UUID."""
+_LEAST_DIGITS: Final = 5
+"""The digits from which on a number is one of a database: no post has 10,000 comments on its page."""
+_HASH_CHARACTERS: Final = 12
+_PERMALINKS: Final = ("a.u-url[href]", "a[itemprop=url][href]", "a[rel~=bookmark][href]", ".comment-date a[href*='#']")
 _FORMS: Final = (
     PageSelectors(
         comment=(".h-entry .p-comment", ".h-entry .h-cite"),
@@ -48,50 +56,80 @@ def read_comments(
 ) -> list[dict[str, Any]]:
     """Return the comments on a page as records, in their order.
 
-    The id has the post's id and the comment's anchor. Without an anchor it has a hash of name, date and text.
+    The id has the post's id and the comment's own number. Many templates only count the comments, so the number changes
+    when an earlier comment is removed. Then the id has a hash of name, date and text.
     """
+    lasting = (
+        "wordpress" in facts.generator.lower()
+        or root.first("[src*='/wp-content/'], [href*='/wp-content/']") is not None
+    )
     forms = (*((rules.page,) if rules is not None and rules.page.comment else ()), *_FORMS)
     for form in forms:
         for selector in form.comment:
             found = root.select(selector)[:MAX_COMMENTS]
             if found:
-                all_of_them = frozenset(found)
-                read = (_comment(each, all_of_them, form, address, timezone) for each in found)
-                return list(_numbered(post_id, read))
-    return list(_numbered(post_id, (_of_json(each, timezone) for each in facts.comments)))
+                read = ((each, _comment(each, form, address, timezone)) for each in found)
+                return list(_with_ids(post_id, read, lasting=lasting))
+    read = ((None, _of_json(each, timezone)) for each in facts.comments)
+    return list(_with_ids(post_id, read, lasting=lasting))
 
 
-def _numbered(post_id: str, comments: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the comments that have a text with their ids; equal ones get a number."""
+def _with_ids(
+    post_id: str, comments: Iterable[tuple[PageElement | None, dict[str, Any]]], *, lasting: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield the comments that have a text with their ids; equal ones get a number.
+
+    Args:
+        post_id: the id of their post.
+        comments: each with its element, if it has one.
+        lasting: whether all numbers are those of a database.
+    """
     turns: Counter[str] = Counter()
-    for raw in comments:
+    ids: dict[PageElement, str] = {}
+    for element, raw in comments:
         if not raw["text"] and not raw["name"]:
             continue
-        anchor = raw.pop("anchor")
-        parent = raw.pop("parent")
-        own = "\0".join((raw["name"], raw["date"], raw["text"])).encode("utf-8", "surrogatepass")
-        local = anchor or hashlib.sha256(own).hexdigest()[:12]
+        local = _own_number(raw.pop("anchor"), post_id, lasting=lasting) or _content_hash(raw)
         turns[local] += 1
         number = turns[local]
         record_id = f"{post_id}#{local}" if number == 1 else f"{post_id}#{local}-{number}"
-        parents = {"parent": f"{post_id}#{parent}"} if parent else {}
-        yield {"id": record_id, "post_id": post_id, **raw, **parents, "status": "shown"}
+        around = islice(element.ancestors(), _MAX_DEPTH) if element is not None and ids else ()
+        parent = next((ids[each] for each in around if each in ids), "")
+        if element is not None:
+            ids[element] = record_id
+        yield {
+            "id": record_id, "post_id": post_id, **raw, **({"parent": parent} if parent else {}), "status": "shown",
+        }  # fmt: skip
 
 
-def _comment(
-    element: PageElement, comments: frozenset[PageElement], form: PageSelectors, address: str, timezone: tzinfo
-) -> dict[str, Any]:
+def _own_number(anchor: str, post_id: str, *, lasting: bool) -> str:
+    """Return the number or the random name in a comment's anchor; empty if it may only count the comments."""
+    numbers = _NUMBERS.findall(anchor)
+    if not lasting and not _RANDOM.search(anchor):
+        of_post = _NUMBERS.findall(post_id)[-1:] or [""]
+        last = numbers[-1].removeprefix(of_post[0]) if numbers else ""
+        if len(last.lstrip("0")) < _LEAST_DIGITS:
+            return ""
+    found = _ID.fullmatch(anchor)
+    return found[1] if found is not None else anchor[:_ID_CHARACTERS]
+
+
+def _content_hash(raw: dict[str, Any]) -> str:
+    text = " ".join(plain_text(raw["text"]).split()) or raw["text"]
+    own = "\0".join((raw["name"], raw["date"], text)).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(own).hexdigest()[:_HASH_CHARACTERS]
+
+
+def _comment(element: PageElement, form: PageSelectors, address: str, timezone: tzinfo) -> dict[str, Any]:
     name, title = _first(element, form.comment_name), _first(element, form.comment_title)
     text, date = _first(element, form.comment_text), _first(element, form.comment_date)
     link = None if name is None else name if name.tag == "a" else name.first("a[href]")
-    known = (_anchor(each) for each in islice(element.ancestors(), _MAX_DEPTH) if each in comments)
     return {
         "anchor": _anchor(element),
-        "parent": next(filter(None, known), ""),
         "name": name.text() if name is not None else "",
         "title": title.text() if title is not None else "",
         "date": _date(date, timezone),
-        "text": (text if text is not None else element).inner_html.strip(),
+        "text": (text.inner_html if text is not None else element.inner_html_without(form.comment)).strip(),
         "url": (absolute(link.attribute("href"), address) or "") if link is not None else "",
         **({"by_owner": True} if "bypostauthor" in element.attribute("class").split() else {}),
     }
@@ -102,13 +140,15 @@ def _first(element: PageElement, selectors: tuple[str, ...]) -> PageElement | No
 
 
 def _anchor(element: PageElement) -> str:
-    """Return the number in a comment's anchor, or the whole anchor."""
+    """Return a comment's anchor, or the fragment of its own address."""
     place = element.attribute("id")
     if not place:
         named = element.first("a[name]")
         place = named.attribute("name") if named is not None else ""
-    found = _ID.fullmatch(place)
-    return found[1] if found is not None else place[:_ID_CHARACTERS]
+    if not place:
+        link = element.first(*_PERMALINKS)
+        place = link.attribute("href").rpartition("#")[2] if link is not None else ""
+    return place
 
 
 def _date(element: PageElement | None, timezone: tzinfo) -> str:
@@ -126,8 +166,7 @@ def _of_json(raw: dict[str, Any], timezone: tzinfo) -> dict[str, Any]:
     when = read_page_date(date, timezone) if isinstance(date, str) else None
     text, place = raw.get("text"), raw.get("@id")
     return {
-        "anchor": place.rpartition("#")[2][:_ID_CHARACTERS] if isinstance(place, str) and "#" in place else "",
-        "parent": "",
+        "anchor": place.rpartition("#")[2] if isinstance(place, str) and "#" in place else "",
         "name": name if isinstance(name, str) else "",
         "title": "",
         "date": "" if when is None else when.isoformat(),
