@@ -228,6 +228,8 @@ def nothing_at(ways: Ways, service: str | None) -> str:
             service=printable(service, 40),
             known=listed([way.service for way in ways.found]),
         )
+    if ways.forbidden:
+        return ways.forbidden[0]
     return message(
         "{address} has neither an API nor a feed nor a sitemap that this program can read. If its service gives out an "
         "export file, name that file: {command}",

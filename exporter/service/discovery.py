@@ -13,8 +13,11 @@ from typing import Final
 from exporter.frozen import frozen
 from exporter.model.exchange import Request, Response
 
-Exploration = Generator[Request, Response | None, "WayIn | None"]
-"""Yields requests below the origin of the address; receives a response, or ``None`` if there was no usable answer."""
+Exploration = Generator[Request, Response | None, "WayIn | str | None"]
+"""Yields requests below the origin of the address; receives a response, or ``None`` if there was no usable answer.
+
+It returns the way in, a sentence if the site forbids programs to look for one, or ``None`` if there is none.
+"""
 
 MAX_REQUESTS: Final = 12
 """The most requests of one exploration."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from exporter.errors import BlogExporterError, ServiceError, TransportError
+from exporter.errors import BlogExporterError, RetryableStatus, ServiceError, TransportError
 from exporter.http.deadline import Timeouts
 from exporter.http.retry import RetryPolicy
 from exporter.message import message
+from exporter.model.exchange import Response
 from exporter.service.declarations import BLOG_V1
 from exporter.service.discovery import MAX_REQUESTS, Exploration, HomePage, WayIn
 from exporter.service.registry import PROFILES, SERVICES, profile_for
@@ -20,14 +21,15 @@ from exporter.text import printable
 
 if TYPE_CHECKING:
     from exporter.http.engine import Client, Engine, PublicPage
-    from exporter.model.exchange import Response
 
 _CHARSET: Final = re.compile(rb"""charset\s*=\s*["']?([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
 _CHARSET_BYTES: Final = 4096
 _TIMEOUTS: Final = Timeouts(connect=10.0, read=20.0, total=40.0)
 _POLICY: Final = RetryPolicy(retries=2, base=0.5, ceiling=5.0, give_up_after=60.0, max_retry_after=30.0)
+_ONCE: Final = replace(_POLICY, retries=0)
 _CONCURRENCY: Final = 4
 _ERROR_STATUS: Final = 400
+_ROBOTS: Final = "/robots.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +39,12 @@ class Ways:
     Attributes:
         address: the address of the blog after redirects.
         found: the ways in, the best first.
+        forbidden: sentences about ways that the site forbids to look for.
     """
 
     address: str
     found: tuple[WayIn, ...]
+    forbidden: tuple[str, ...] = ()
 
     def chosen(self, service: str | None) -> WayIn | None:
         """Return the way through this service, or the best one; ``None`` if no way was found."""
@@ -68,18 +72,23 @@ async def discover(address: str, engine: Engine) -> Ways:
         ) from error
     home = _home_of(page)
     ways = list(_ways_by_host(home))
+    forbidden: tuple[str, ...] = ()
     if page.status < _ERROR_STATUS:
         parts = urlsplit(home.url)
-        client = engine.client(
-            f"{parts.scheme}://{parts.netloc}", timeouts=_TIMEOUTS, policy=_POLICY, concurrency=_CONCURRENCY
+        origin = f"{parts.scheme}://{parts.netloc}"
+        client, once = (
+            engine.client(origin, timeouts=_TIMEOUTS, policy=policy, concurrency=_CONCURRENCY)
+            for policy in (_POLICY, _ONCE)
         )
         explorations = [found for service in SERVICES.values() if (found := service.explore(home)) is not None]
-        ways += filter(None, await asyncio.gather(*(_explored(each, client) for each in explorations)))
+        results = await asyncio.gather(*(_explored(each, client, once) for each in explorations))
+        ways += (each for each in results if isinstance(each, WayIn))
+        forbidden = tuple(each for each in results if isinstance(each, str))
     if not ways and page.status >= _ERROR_STATUS:
         raise ServiceError(
             "{address} answered {status}. Check the address, or try again later.", address=shown, status=page.status
         )
-    return Ways(home.url, tuple(sorted(ways, key=lambda way: way.rank)))
+    return Ways(home.url, tuple(sorted(ways, key=lambda way: way.rank)), forbidden)
 
 
 def _ways_by_host(home: HomePage) -> Iterator[WayIn]:
@@ -97,19 +106,23 @@ def _ways_by_host(home: HomePage) -> Iterator[WayIn]:
         )
 
 
-async def _explored(exploration: Exploration, client: Client) -> WayIn | None:
+async def _explored(exploration: Exploration, client: Client, once: Client) -> WayIn | str | None:
     """Drive an exploration: send its requests, and return its result. A failed request is an answer of ``None``."""
     answer: Response | None = None
     try:
         request = next(exploration)
         for _ in range(MAX_REQUESTS):
             try:
-                answer = await client.fetch(request, lambda response: response)
+                # An error in place of robots.txt forbids everything (RFC 9309, section 2.3.1.4), so no retry waits for it.
+                sender = once if request.path == _ROBOTS else client
+                answer = await sender.fetch(request, lambda response: response)
+            except RetryableStatus as error:
+                answer = Response(error.status, {}, b"")
             except BlogExporterError:
                 answer = None
             request = exploration.send(answer)
     except StopIteration as end:
-        return end.value if isinstance(end.value, WayIn) else None
+        return end.value if isinstance(end.value, WayIn | str) else None
     exploration.close()
     return None
 

@@ -114,7 +114,7 @@ async def test_an_address_is_explored_and_remembered(command: Command, tmp_path:
         checked = await command("check", origin, "--json")
         (way,) = json.loads(checked.out)["ways"]
         assert (checked.code, way["service"], way["best"]) == (0, "public-site", True)
-        options = ("--archive", "mine", "--page-rules", "livedoor", "--rate", "1000", "--no-site")
+        options = ("--archive", "mine", "--retries", "0", "--page-rules", "livedoor", "--rate", "1000", "--no-site")
         first = await command("backup", f"{origin}/?utm=1#top", *options)
         assert first.code == 0, first.err
         assert f"Found at {origin}/: public pages" in first.err
@@ -129,7 +129,7 @@ async def test_a_file_and_an_address_become_one_archive(command: Command, tmp_pa
     exported(blog, tmp_path / "export.txt")
     assert (await command("backup", "export.txt", "--archive", "mine", "--no-site")).code == 0
     async with serving(blog) as origin:
-        options = ("--archive", "mine", "--page-rules", "livedoor", "--rate", "1000")
+        options = ("--archive", "mine", "--retries", "0", "--page-rules", "livedoor", "--rate", "1000")
         joined = await command("backup", origin, *options)
         assert joined.code == 0, joined.err
         assert "Joined with public-site: 8 entries are in both, 0 only there, 1 only in the archive" in joined.err
@@ -167,3 +167,31 @@ async def test_an_address_without_a_blog_is_an_error_in_one_line(command: Comman
     assert (gone.code, "could not be read" in gone.err, gone.err.count("\n")) == (20, True, 1), gone
     secret = await command("backup", "https://me:s3cret@name.example.jp/")
     assert (secret.code, "s3cret" in secret.err) == (2, False)
+
+
+@pytest.mark.parametrize("robots", [(200, "User-agent: *\nDisallow: /"), (500, "broken")], ids=["forbidden", "broken"])
+async def test_a_blog_that_robots_txt_closes_is_refused_in_a_sentence_about_it(
+    command: Command, robots: tuple[int, str]
+) -> None:
+    blog = PublicBlog("livedoor", posts(3), dead_every=0)
+    blog.overrides["/robots.txt"] = robots
+    async with serving(blog) as origin:
+        for verb in ("check", "backup"):
+            done = await command(verb, origin)
+            assert (done.code, done.err.count("\n")) == (2, 1), done
+            assert f"{origin}/robots.txt" in done.err
+        command_line = done.err.rpartition(" backup ")[2].split()
+        allowed = await command(
+            "backup",
+            *command_line,
+            "--archive",
+            "mine",
+            "--retries",
+            "0",
+            "--page-rules",
+            "livedoor",
+            "--rate",
+            "1000",
+            "--no-site",
+        )
+        assert "3 entries   3 new" in allowed.err, allowed.err

@@ -11,7 +11,12 @@ from exporter.service.discovery import MAX_REQUESTS, HomePage, WayIn
 from exporter.service.public_site.source import PublicSite
 
 
-def explore(url: str, html: str, answers: Mapping[str, str]) -> tuple[WayIn | None, list[str]]:
+def explore(url: str, html: str, answers: Mapping[str, str | int]) -> tuple[WayIn | None, list[str]]:
+    found, asked = explored(url, html, answers)
+    return found if isinstance(found, WayIn) else None, asked
+
+
+def explored(url: str, html: str, answers: Mapping[str, str | int]) -> tuple[WayIn | str | None, list[str]]:
     steps = PublicSite.explore(HomePage(url, {}, html))
     asked: list[str] = []
     if steps is None:
@@ -23,10 +28,16 @@ def explore(url: str, html: str, answers: Mapping[str, str]) -> tuple[WayIn | No
             path = request.path + (f"?{request.query}" if request.query else "")
             asked.append(path)
             found = answers.get(path)
-            answer = None if found is None else Response(200, {}, found.encode())
+            answer = (
+                None
+                if found is None
+                else Response(found, {}, b"")
+                if isinstance(found, int)
+                else Response(200, {}, found.encode())
+            )
             request = steps.send(answer)
     except StopIteration as end:
-        value: WayIn | None = end.value
+        value: WayIn | str | None = end.value
         return value, asked
 
 
@@ -68,8 +79,12 @@ def test_a_page_without_feed_and_sitemap_is_no_blog() -> None:
 
 
 def test_a_site_that_forbids_programs_is_no_way_in() -> None:
-    way, asked = explore("https://b.example/", "<html></html>", {"/robots.txt": "User-agent: *\nDisallow: /"})
-    assert (way, asked) == (None, ["/robots.txt"])
+    for robots in ("User-agent: *\nDisallow: /", 500, 503):
+        why, asked = explored("https://b.example/", "<html></html>", {"/robots.txt": robots})
+        assert asked == ["/robots.txt"]
+        assert isinstance(why, str)
+        assert why.startswith("https://b.example/robots.txt ")
+        assert "--obey-robots no" in why
 
 
 @pytest.mark.parametrize("url", ["ftp://b.example/", "https://", "http://[", "javascript:x"])

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from exporter.html.selection import PageElement, parse_page
 from exporter.html.tree import TooComplex
-from exporter.message import message
+from exporter.message import message, suggested
 from exporter.model.exchange import Request, Response
 from exporter.service.discovery import MAX_REQUESTS, Exploration, HomePage, WayIn
 from exporter.service.public_site.feeds import Feed, NoFeed, read_feed
@@ -22,6 +22,7 @@ from exporter.service.public_site.text import decode_page
 
 RANK: Final = 30
 _OK: Final = 200
+_SERVER_ERROR: Final = 500
 
 
 def explore(service: str, home: HomePage) -> Exploration | None:
@@ -45,9 +46,24 @@ def _exploration(service: str, home: HomePage, root: PageElement) -> Exploration
     paths = SitePaths(origin, frozenset({parts.netloc.lower().removeprefix("www.")}), folder, rules)
     budget = MAX_REQUESTS
     answer = yield page_request("/robots.txt")
+    blog_id = parts.netloc + folder.rstrip("/")
+    if answer is not None and answer.status >= _SERVER_ERROR:
+        return message(
+            "{address} answered {status}, and without it no page may be requested. Try again later. If the blog is "
+            "yours, you can read it in spite of that: {command}",
+            address=f"{origin}/robots.txt",
+            status=answer.status,
+            command=_in_spite(service, blog_id, origin),
+        )
     robots = read_robots(answer.body) if answer is not None and answer.status == _OK else Robots()
     if not robots.permits(paths.home_address):
-        return None
+        return message(
+            "{address} forbids programs to read {home}. If the blog is yours, you can read it in spite of that: "
+            "{command}",
+            address=f"{origin}/robots.txt",
+            home=paths.home_address,
+            command=_in_spite(service, blog_id, origin),
+        )
     counted = yield from _sitemap_posts(paths, robots, budget // 2)
     feed = yield from _feed(paths, robots, root, budget // 2 - 1)
     in_feed = {each for item in (feed.items if feed is not None else ()) if (each := paths.post_at(item.link))}
@@ -58,7 +74,7 @@ def _exploration(service: str, home: HomePage, root: PageElement) -> Exploration
     return WayIn(
         service,
         origin,
-        parts.netloc + folder.rstrip("/"),
+        blog_id,
         message("public pages of {service}", service=name) if name else message("public pages"),
         (feed.title if feed is not None else "") or (title.text() if title is not None else ""),
         {"posts": max(counted, len(in_feed))} if counted or in_feed else {},
@@ -66,6 +82,11 @@ def _exploration(service: str, home: HomePage, root: PageElement) -> Exploration
         RANK,
         {"page_rules": rules.name} if rules is not None and by_host is None else {},
     )
+
+
+def _in_spite(service: str, blog_id: str, origin: str) -> str:
+    """Return the command that reads a blog although its robots.txt forbids it."""
+    return suggested("backup", blog_id, "--base-url", origin, "--service", service, "--obey-robots", "no")
 
 
 def _lacks(rules: PageRules | None, *, counted: int) -> Iterator[str]:
