@@ -629,6 +629,8 @@ class Ingest:
         if data is None:
             ledger.mark(entry_id, sweep)
             return answer
+        if type(self.service).with_earlier is not BlogService.with_earlier and ledger.holds(entry_id):
+            data = self.service.with_earlier(data, self.state.load(Kind.ENTRIES, entry_id) or {})
         frozen = lossless_json.freeze(data)
         known = ledger.identity(entry_id) == frozen.identity
         if answer.original is not None and not known:

@@ -113,7 +113,7 @@ async def _explored(exploration: Exploration, client: Client, once: Client) -> W
         request = next(exploration)
         for _ in range(MAX_REQUESTS):
             try:
-                # An error in place of robots.txt forbids everything (RFC 9309, section 2.3.1.4), so no retry waits for it.
+                # An error in place of robots.txt forbids everything (RFC 9309, section 2.3.1.4), so it is not repeated.
                 sender = once if request.path == _ROBOTS else client
                 answer = await sender.fetch(request, lambda response: response)
             except RetryableStatus as error:

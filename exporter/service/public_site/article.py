@@ -23,7 +23,7 @@ from exporter.html.embedded import rewrite_addresses
 from exporter.html.links import absolute
 from exporter.html.selection import PageElement
 from exporter.html.text import plain_text
-from exporter.service.public_site.dates import read_page_date
+from exporter.service.public_site.dates import read_page_date, stated_date
 from exporter.service.public_site.facts import StatedFacts
 from exporter.service.public_site.main_text import date_near, main_text, title_heading
 from exporter.service.public_site.page_rules import PageRules, PageSelectors
@@ -88,6 +88,8 @@ _GUESSED: Final = PageSelectors(
     date=("time[datetime]", ".date"),
     drop=("nav", "header", "footer", "aside", "form", "script", "style"),
 )
+UNSURE: Final = frozenset({"extracted", "guessed", "heading", "window"})
+"""The sources of a page's facts that are less certain than a feed."""
 _SHOWN: Final = "img, picture, video, audio, iframe, object, embed, svg, canvas"
 _COUNT: Final = re.compile(
     r"(?:コメント|comments?|CM)[^0-9]{0,6}([0-9]{1,6})|[(（]\s*([0-9]{1,6})\s*[)）]\s*\Z", re.IGNORECASE
@@ -113,7 +115,14 @@ class PageArticle:
         categories: names, with their names in addresses.
         password: whether the page asks for a password in place of the text.
         comments_stated: the number of comments that the page states.
+        sources: what each field was read from: a way, ``metadata``, ``heading`` or ``window``, the window's title.
     """
+
+    def name_source(self, source: str) -> None:
+        """Name the source of the fields that were read since the last call."""
+        for name in ("title", "date", "updated", "author", "categories", "tags", "body"):
+            if getattr(self, name):
+                self.sources.setdefault(name, source)
 
     how: str
     confidence: Confidence
@@ -130,6 +139,7 @@ class PageArticle:
     is_page: bool = False
     password: bool = False
     comments_stated: int | None = None
+    sources: dict[str, str] = field(default_factory=dict)
 
 
 Extract = Callable[[str], str]
@@ -169,7 +179,7 @@ class ArticleReader:
         self._complete(found, root, facts, address, heading)
         base = root.first("base[href]")
         origin = (absolute(base.attribute("href"), address) if base is not None else None) or address
-        found.body, found.more = (_with_addresses(html, origin) for html in (found.body, found.more))
+        found.body, found.more = (with_addresses(html, origin) for html in (found.body, found.more))
         if found.featured:
             found.featured = absolute(found.featured, origin) or ""
         return found
@@ -270,26 +280,31 @@ class ArticleReader:
         found = (read_page_date(each, self.timezone) for each in values if each)
         return next((each.isoformat() for each in found if each is not None), "")
 
-    def _stated(self, text: str) -> str:
-        found = read_page_date(text, self.timezone) if text else None
-        return "" if found is None else found.isoformat()
-
     def _complete(
         self, found: PageArticle, root: PageElement, facts: StatedFacts, address: str, heading: PageElement | None
     ) -> None:
         """Add the facts of metadata that the selectors did not find."""
-        found.title = found.title or (heading.text() if heading is not None else _heading(root, facts.title))
+        found.name_source(found.how)
+        if not found.title and heading is not None:
+            found.title = heading.text()
+            found.name_source("heading")
+        if not found.title:
+            found.title = _heading(root, facts.title)
+            found.name_source("window")
         found.date = found.date or self._date(root, ("article time[datetime]", "main time[datetime]"))
         # A template may show only the day; metadata has the time.
-        stated = self._stated(facts.published)
+        stated = stated_date(facts.published, self.timezone)
         if not found.date or (found.date[11:19] == "00:00:00" and stated[:10] == found.date[:10]):
             found.date = stated or found.date
+            found.sources.pop("date", None)
         if not found.date and heading is not None:
-            found.date = self._stated(date_near(heading, self._has_date))
-        found.updated = found.updated or self._stated(facts.updated)
+            found.date = stated_date(date_near(heading, self._has_date), self.timezone)
+            found.name_source("heading")
+        found.updated = found.updated or stated_date(facts.updated, self.timezone)
         found.author = found.author or facts.author
         found.categories = found.categories or facts.names
         found.tags = found.tags or facts.tags
+        found.name_source("metadata")
         found.excerpt = found.excerpt or facts.excerpt
         found.featured = found.featured or facts.featured
         found.comments_stated = self._comment_count(root, facts, address)
@@ -362,7 +377,7 @@ def _names(around: PageElement, selectors: Iterable[str]) -> list[str]:
     return []
 
 
-def _with_addresses(html: str, address: str) -> str:
+def with_addresses(html: str, address: str) -> str:
     """Return HTML whose relative addresses are absolute; anchors on the page stay."""
 
     def resolve(text: str) -> str | None:

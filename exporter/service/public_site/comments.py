@@ -70,8 +70,8 @@ def read_comments(
             if found:
                 read = ((each, _comment(each, form, address, timezone)) for each in found)
                 return list(_with_ids(post_id, read, lasting=lasting))
-    read = ((None, _of_json(each, timezone)) for each in facts.comments)
-    return list(_with_ids(post_id, read, lasting=lasting))
+    stated = ((None, _of_json(each, timezone)) for each in facts.comments)
+    return list(_with_ids(post_id, stated, lasting=lasting))
 
 
 def _with_ids(

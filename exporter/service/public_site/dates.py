@@ -26,3 +26,9 @@ def read_page_date(text: str, timezone: tzinfo) -> datetime | None:
         return found.replace(tzinfo=timezone) if found.tzinfo is None else found.astimezone(timezone)
     except OverflowError:
         return None
+
+
+def stated_date(text: str, timezone: tzinfo) -> str:
+    """Return the first date in a text in ISO 8601; empty without one."""
+    found = read_page_date(text, timezone)
+    return "" if found is None else found.isoformat()

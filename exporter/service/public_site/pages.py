@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from exporter.errors import ApiError
 from exporter.html.selection import PageElement, parse_page
-from exporter.html.text import collapse, plain_text
+from exporter.html.text import collapse
 from exporter.html.tree import TooComplex
 from exporter.message import message, message_n, said
 from exporter.model.exchange import Request, Response
@@ -19,10 +19,10 @@ from exporter.service.answers import refusal
 from exporter.service.interface import EntryAnswer, Original, Refused, Validators, WrongRecord
 from exporter.service.public_site.article import ArticleReader, Confidence, PageArticle
 from exporter.service.public_site.comments import read_comments
-from exporter.service.public_site.dates import read_page_date
 from exporter.service.public_site.extraction import extraction
 from exporter.service.public_site.facts import read_facts
 from exporter.service.public_site.feeds import FeedItem
+from exporter.service.public_site.merging import FEED, TAKEN_FROM, feed_facts, merge
 from exporter.service.public_site.paths import SitePaths
 from exporter.service.public_site.post_list import SiteReading
 from exporter.service.public_site.text import decode_page
@@ -71,7 +71,7 @@ class PageReader:
             raise
         except ApiError:
             item = self.reading.feed_items.get(post_id)
-            if item is None:
+            if item is None or not item.content:
                 raise
             return self._from_feed(paths, post_id, item)
 
@@ -94,14 +94,11 @@ class PageReader:
             raise refusal(request, response, said(error)) from error
         if article is None:
             raise refusal(request, response, message("it shows no post"))
-        self._count(article.how if article.confidence is Confidence.LOW else "", post_id)
-        if page.damaged:
-            self._count("damaged", post_id)
-        if article.password:
-            self._count("password", post_id)
-        if not article.date and not article.is_page:
-            self._count("undated", post_id)
         data = {"id": post_id, "url": address, **_record(article), "encoding": page.encoding}
+        item = self.reading.feed_items.get(post_id)
+        if item is not None and not article.password:
+            data = merge(data, feed_facts(item, address, self.timezone))
+        self._count_doubts(post_id, data, damaged=page.damaged)
         original = Original(f"page:{address}", gzip.compress(response.body, _GZIP_LEVEL, mtime=0))
         shortage = ""
         stated = article.comments_stated or 0
@@ -114,24 +111,22 @@ class PageReader:
                 )
         return EntryAnswer(data, Validators.of(response), tuple(comments), original, shortage)
 
+    def _count_doubts(self, post_id: str, data: dict[str, Any], *, damaged: int) -> None:
+        if data["confidence"] == Confidence.LOW:
+            self._count(data["how"], post_id)
+        if damaged:
+            self._count("damaged", post_id)
+        if data["status"] == Audience.PASSWORD:
+            self._count("password", post_id)
+        elif not data["date"] and data["kind"] == PostKind.POST:
+            self._count("undated", post_id)
+
     def _from_feed(self, paths: SitePaths, post_id: str, item: FeedItem) -> EntryAnswer:
         self._count("feed", post_id)
-        article = PageArticle(
-            "feed",
-            Confidence.MEDIUM,
-            plain_text(item.title),
-            item.content,
-            date=self._stated(item.published),
-            updated=self._stated(item.updated),
-            author=item.author,
-            categories=list(item.categories),
-        )
-        data = {"id": post_id, "url": _address(paths, post_id), **_record(article), "feed_item": item.source}
-        return EntryAnswer(data, Validators())
-
-    def _stated(self, text: str) -> str:
-        found = read_page_date(text, self.timezone)
-        return "" if found is None else found.isoformat()
+        address = _address(paths, post_id)
+        empty = {"id": post_id, "url": address, **_record(PageArticle(FEED, Confidence.MEDIUM))}
+        data = merge(empty, feed_facts(item, address, self.timezone))
+        return EntryAnswer({**data, "feed_item": item.source}, Validators())
 
     def _require_this(
         self, paths: SitePaths, post_id: str, request: Request, response: Response, root: PageElement, canonical: str
@@ -246,4 +241,5 @@ def _record(article: PageArticle) -> dict[str, Any]:
         "status": str(Audience.PASSWORD if article.password else Audience.PUBLIC),
         "body": article.body,
         "more": article.more,
+        TAKEN_FROM: article.sources,
     }

@@ -55,7 +55,7 @@ class SiteReading:
 
     Attributes:
         robots: the rules of the site.
-        feed_items: the items of feeds with a full text, by the ids of their posts.
+        feed_items: the items of feeds, by the ids of their posts.
         notes: sentences for people, each once.
     """
 
@@ -70,9 +70,9 @@ class SiteReading:
             self.notes[sentence] = None
 
     def keep_item(self, post_id: str, item: FeedItem) -> None:
-        """Keep an item's full text, up to a limit."""
+        """Keep an item, up to a limit."""
         size = len(item.content) + len(item.source)
-        if item.content and post_id not in self.feed_items and self._feed_bytes + size <= _MAX_FEED_BYTES:
+        if post_id not in self.feed_items and self._feed_bytes + size <= _MAX_FEED_BYTES:
             self._feed_bytes += size
             self.feed_items[post_id] = item
 

@@ -150,6 +150,12 @@ class PublicSite(StatedService):
 
         return Call(request, parse)
 
+    def with_earlier(self, data: dict[str, Any], earlier: Raw) -> dict[str, Any]:
+        """Return a record with the facts that a feed stated at an earlier reading."""
+        from exporter.service.public_site.merging import with_earlier  # noqa: PLC0415 - as above
+
+        return with_earlier(data, earlier)
+
     def _paths(self, blog_id: str) -> SitePaths:
         from exporter.service.public_site.paths import site_paths  # noqa: PLC0415 - as above
 
