@@ -152,7 +152,9 @@ def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None
 
 def _headline(found: Status) -> Message:
     """Return the one line: ``OK · last success 6 h ago · 300 entries · 47 of 48 pictures``."""
-    state = message("OK") if found.problem is None else _HEADLINES[found.problem.name]
+    state = _HEADLINES[found.problem.name] if found.problem is not None else message("OK")
+    if found.problem is None and found.document["completeness"].get("provable") is False:
+        state = message("OK, but not proven complete")
     if state == _HEADLINES["FIRST_RUN"]:
         return state
     if found.age is None:

@@ -150,12 +150,19 @@ def completeness_lines(
         problems: the problems in the manifest.
     """
     numbers = listed(_saved(completeness)) or message("nothing")
-    if completeness.get("complete"):
+    provable = completeness.get("provable") is not False
+    if completeness.get("complete") and not provable:
+        yield message(
+            "Everything that was found is saved: {numbers}. Not provable: the service states no totals to compare with."
+            " It may have more.",
+            numbers=numbers,
+        )
+    elif completeness.get("complete"):
         yield message("Complete: everything asked for is in the archive: {numbers}.", numbers=numbers)
     else:
         yield message("INCOMPLETE: {numbers} saved. Missing:", numbers=numbers)
         yield from _problem_lines(problems)
-    if completeness.get("provable") is False:
+    if not provable and not completeness.get("complete"):
         yield message("Not provable: the service states no totals to compare with.")
     lost, by_choice = (
         max(_left_out(completeness, kind, reason) for kind in ("assets", "files")) for reason in ("lost", "by_choice")

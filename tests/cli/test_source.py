@@ -118,6 +118,9 @@ async def test_an_address_is_explored_and_remembered(command: Command, tmp_path:
         first = await command("backup", f"{origin}/?utm=1#top", *options)
         assert first.code == 0, first.err
         assert f"Found at {origin}/: public pages" in first.err
+        assert "Complete: everything asked for" not in first.err
+        assert "Everything that was found is saved: 8 entries" in first.err
+        assert "an export file or an API" in checked.out
         again = await command("backup", "mine")
         assert (again.code, "Nothing had changed" in again.err, "Found at" in again.err) == (0, True, False)
         other = await command("backup", origin, "--service", "wordpress", "--archive", "other")

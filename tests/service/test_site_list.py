@@ -228,3 +228,56 @@ def test_an_id_leads_back_to_its_address(text: str) -> None:
 )  # fmt: skip
 def test_any_other_address_is_no_post(address: str) -> None:
     assert site_paths("b.example", None, "none").post_at(address) is None
+
+
+def numbered(count: int, name: str, first: str = "/") -> dict[str, str]:
+    """Return list pages of ten posts in plain lists, each one linking the next."""
+    pages = {}
+    for number in range(1, count // 10 + 1):
+        links = "".join(f"<li><a href='/diary/{10 * number - n}.html'>記事</a></li>" for n in range(10))
+        after = f"<a href='{name.format(number + 1)}'>{number + 1}</a>" if number < count // 10 else ""
+        pages[first if number == 1 else name.format(number)] = f"<ul>{links}</ul>{after}"
+    return pages
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "/index_{}.html", "/index-{}.php", "/index{}.html", "/page/{}", "/page/{}/", "/page-{}.html", "/?page={}", "/?paged={}",
+        "/?pg={}", "/archives/2019-0{}.html", "/archives/20190{}.html", "/archives/2019/0{}/", "/2019/0{}/", "/date/2019/0{}",
+        "/month-20190{}.html", "/archive/2019/0{}.html", "/blog-date-20190{}.html", "/blog/page/{}/",
+    ],
+)  # fmt: skip
+def test_the_rest_of_a_blog_behind_numbers_and_months_is_followed(name: str) -> None:
+    lists = numbered(30, name)
+    head = '<html><head><link rel="alternate" type="application/rss+xml" href="/feed"></head><body>'
+    found = walk({**lists, "/": head + lists["/"], "/feed": feed(*(f"/diary/{n}.html" for n in range(1, 11)))})
+    assert sorted(found.ids) == sorted(f"diary/{n}.html" for n in range(1, 31))
+    assert found.complete
+
+
+@pytest.mark.parametrize("text", ["次のページ", "Older posts", "過去の記事一覧", "›", "もっと見る »"])
+def test_a_link_that_says_next_is_followed_wherever_it_leads(text: str) -> None:
+    lists = numbered(30, "/more/x{}y")
+    lists = {path: page.replace(">2<", f">{text}<").replace(">3<", f">{text}<") for path, page in lists.items()}
+    found = walk({**lists, "/feed": feed(*(f"/diary/{n}.html" for n in range(1, 11)))})
+    assert len(found.ids) == 30
+    assert found.complete
+
+
+def test_list_pages_that_are_left_out_are_problems() -> None:
+    lists = numbered(30, "/index_{}.html")
+    items = feed(*(f"/diary/{n}.html" for n in range(1, 11)))
+    broken = walk({**lists, "/index_3.html": 500, "/feed": items})
+    assert "/index_3.html answered 500" in broken.problems[0]
+    closed = walk({**lists, "/robots.txt": "User-agent: *\nDisallow: /index_3.html", "/feed": items})
+    assert "/index_3.html" in closed.problems[0]
+    empty = {f"/archives/2018-{month:02}.html": "<p>工事中</p>" for month in range(1, 13)}
+    months = "".join(f"<a href='{path}'>m</a>" for path in [*empty, "/archives/2017-12.html"])
+    left = walk({**lists, **empty, "/": lists["/"] + months, "/feed": items})
+    assert "not followed" in left.problems[0]
+
+
+def test_a_page_of_the_blog_is_no_post_because_others_are() -> None:
+    found = walk({**numbered(10, "/page/{}"), "/feed": feed("/diary/1.html", "/diary/2.html"), "/about.html": "x"})
+    assert "about.html" not in found.ids

@@ -95,6 +95,10 @@ async def test_without_totals_completeness_is_not_proven(
     assert main(["status", str(tmp_path / "archive")]) == 0
     said = "".join(capfd.readouterr())
     assert "Not provable: the service states no totals to compare with." in said
+    assert said.startswith("OK, but not proven complete · ")
+    assert "Complete: everything asked for" not in said
+    assert main(["status", str(tmp_path / "archive"), "--json"]) == 0
+    assert json.loads("".join(capfd.readouterr()))["completeness"]["provable"] is False
 
 
 @pytest.mark.parametrize(("size", "counted"), [(7, 7), (-7, 0), (10**50, 2**40), ("7", None)])

@@ -94,6 +94,10 @@ def _lacks(rules: PageRules | None, *, counted: int) -> Iterator[str]:
     yield message("files that no post shows")
     if not counted:
         yield message("the number of all posts, because there is no sitemap")
+    yield message(
+        "a proof that no post is missing: an export file or an API of the blog's service lists them all; a sitemap "
+        "and list pages may not"
+    )
     if rules is not None and rules.comments_elsewhere:
         yield message("comments, which its pages show only with scripts")
 

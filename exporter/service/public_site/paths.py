@@ -21,12 +21,21 @@ _FILES: Final = re.compile(
     r".*\.(?:avif|bmp|css|doc|docx|gif|gz|ico|jpe?g|js|json|m4a|mov|mp3|mp4|pdf|png|rdf|rss|svg|txt|webp|xlsx?|xml|zip)",
     re.IGNORECASE,
 )
+_NUMBERED: Final = (
+    r"(?:(?:.*/)?(?:(?:index|list|top|archives?)[_-]?|page[_-])[0-9]{1,5}\.(?:s?html?|php|aspx?|cgi)"
+    r"|(?:.*/)?(?:archives?|date|month|monthly|log|blog-date|past|backnumber)[/_-](?:date[/_-])?(?:19|20)[0-9]{2}"
+    r"(?:/|[/_-]?(?:0[1-9]|1[0-2])(?:[_-][0-9]{1,3})?(?:\.(?:s?html?|php)|/|/index\.html?)?)?"
+    r"|(?:.*/)?(?:archives?|backnumber|past|monthly|allposts|all-posts|entrylist|sitemap)\.(?:s?html?|php)"
+    r"|(?:.*/)?pages?[/_-]?[0-9]{1,5}/?)"
+)
+"""Lists by number or month, as programs write them that make static pages."""
 _LISTS: Final = re.compile(
     r"(?:(?:.*/)?(?:category|categories|tag|tags|author|authors|topics?|page|feed|search|comments|label)/.*"
     r"|(?:.*/)?(?:archives?|categories|tags|authors|posts?|blog|feed|search|login|contact)/?"
     r"|(?:archives?/)?[12][0-9]{3}(?:/[0-9]{1,2}){0,2}/?"
+    rf"|{_NUMBERED}"
     r"|(?:wp-(?:admin|content|includes|json)/.*|wp-login\.php.*)"
-    r"|(?:.*\?)(?:cat|tag|author|paged|page|s|q|m|y|month|replytocom|share)=.*)",
+    r"|(?:.*\?)(?:cat|tag|author|paged|page|pg|offset|start|s|q|m|y|ym|month|date|replytocom|share)=.*)",
     re.IGNORECASE,
 )
 """Addresses that usual programs have for lists of posts, searches and their own pages."""
@@ -105,11 +114,20 @@ class SitePaths:
         if self.rules is not None:
             pattern = self.rules.list_pages
             return path if pattern is not None and pattern.fullmatch(place) else None
-        return path if _PAGED.fullmatch(place) else None
+        return path if _PAGED.fullmatch(place) or _is_numbered(path, base) else None
 
 
+def _is_numbered(path: str, base: str) -> bool:
+    """Return whether an address is a page of the list at ``base``, by a number in its query such as ``?page=2``."""
+    place, _, query = path.partition("?")
+    return place == urlsplit(base).path and _NUMBER.fullmatch(query) is not None
+
+
+_NUMBER: Final = re.compile(r"(?:paged?|pg|offset|start|pageno|page_no|currentpage)=[0-9]{1,6}", re.IGNORECASE)
 _PAGED: Final = re.compile(
-    r"(?:page/[0-9]{1,5}/?|\?paged?=[0-9]{1,5}|(?:archives?/)?[12][0-9]{3}/[0-9]{1,2}/?|archives?/?)", re.IGNORECASE
+    rf"(?:(?:.*/)?page/[0-9]{{1,5}}/?|\?(?:paged?|pg)=[0-9]{{1,5}}|\?(?:m|ym|month|date)=[12][0-9]{{3}}-?[01][0-9]"
+    rf"|(?:archives?/)?[12][0-9]{{3}}(?:/[0-9]{{1,2}})?/?|archives?/?|{_NUMBERED})",
+    re.IGNORECASE,
 )
 """List pages of usual programs that show posts by number or month; days and tags repeat them."""
 

@@ -7,7 +7,7 @@ So a list item depends on the sitemaps and not on the changing window of a feed.
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -39,6 +39,14 @@ _PAGED_FEED_ITEMS: Final = 10
 _FEED_TYPES: Final = ("application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml")
 _ACCEPT: Final = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 _OF_COMMENTS: Final = re.compile(r"comment|コメント", re.IGNORECASE)
+_NEXT: Final = re.compile(
+    r"[\s<«‹←(\[]*(?:(?:次|前|古い|過去)の?(?:ページ|頁|記事一覧|[0-9]+件)|もっと(?:見る|読む)|過去ログ|バックナンバー|アーカイブ|archives?"
+    r"|(?:older|previous|next|more)\s*(?:posts?|entries|pages?|articles?)?|[>»›→])[\s>»›→)\]]*",
+    re.IGNORECASE,
+)
+"""The whole text of a link from one list page to the next."""
+_LEAST_ALIKE: Final = 2
+"""Known posts with addresses of one shape, from which on a link of this shape is one to a post."""
 _ENDS_WITH_COUNT: Final = re.compile(r"[(（\[]\s*([0-9]{1,6})\s*[)）\]]\s*\Z")
 _POST_LINKS: Final = (
     "a[rel~=bookmark]", ".h-entry a.u-url", ".hentry .entry-title a", ".entry-title a", "article h1 a", "article h2 a",
@@ -127,6 +135,8 @@ class SiteList:
         self._whole_feed = False
         self._in_sitemaps = 0
         self._barren = 0
+        self._beyond: set[str] = set()
+        self._shapes: Counter[str] = Counter()
         self._elsewhere: dict[str, int] = {}
         self._forbidden: list[str] = []
         self._forbidden_posts = 0
@@ -328,7 +338,7 @@ class SiteList:
             what = message(
                 "robots.txt forbids {address}, so it is not read", address=printable(path, _SHOWN_CHARACTERS)
             )
-            if kind == "home":
+            if kind in {"home", "list"}:
                 self._problems.append(message("{what}; if the blog is yours, set obey_robots to no", what=what))
             else:
                 self._reading.note(what)
@@ -439,7 +449,15 @@ class SiteList:
 
     def _read_list(self, _request: Request, response: Response, path: str) -> Page:
         if response.status != _OK:
-            return self._without(path, response)
+            if response.status not in {404, 410}:
+                self._problems.append(
+                    message(
+                        "{address} answered {status}",
+                        address=printable(path, _SHOWN_CHARACTERS),
+                        status=response.status,
+                    )
+                )
+            return Page([])
         address = self._paths.origin + path
         try:
             root = parse_page(decode_page(response.body, response.headers.get("content-type", "")).text)
@@ -449,30 +467,67 @@ class SiteList:
             )
             return Page([])
         items: list[Any] = []
-        for link in self._post_links(root):
+        links = list(self._post_links(root, address))
+        for link in links:
             self._add(items, link, "", base=address)
-        self._barren = 0 if items else self._barren + 1
+        # Without rules, lists that repeat known posts may still lead to others.
+        alive = bool(items) or (self._paths.rules is None and bool(links))
+        self._barren = 0 if alive else self._barren + 1
         short = sum(self._stated.values()) > len(self._posts)
         if self._barren >= MAX_BARREN_PAGES and not (short and self._barren < 5 * MAX_BARREN_PAGES):
-            self._queue = deque(each for each in self._queue if not each.startswith("list "))
+            self._leave_lists()
             return Page(items)
-        following = [*root.select("link[rel=next], a[rel=next]"), *root.select("a[href]")]
-        for each in following:
-            place = self._paths.list_at(each.attribute("href"), address)
-            if place is not None:
-                self._ask("list", place)
+        for place in self._following(root, address):
+            if not alive and f"list {place}" not in self._asked:
+                self._beyond.add(f"list {place}")
+            self._ask("list", place)
         return Page(items)
 
-    def _post_links(self, root: PageElement) -> Iterator[str]:
-        """Yield the links to posts; without rules only those that themes mark as such."""
+    def _following(self, root: PageElement, address: str) -> Iterator[str]:
+        """Yield the other list pages that a list page links; the next one may have any address."""
+        for each in [*root.select("link[rel~=next], a[rel~=next]"), *root.select("a[href]")]:
+            target = each.attribute("href")
+            place = self._paths.list_at(target, address)
+            if place is None and self._paths.rules is None and _says_next(each):
+                path = self._paths.path_of(target, address)
+                place = path if self._paths.inside(path) else None
+            if place is not None:
+                yield place
+
+    def _leave_lists(self) -> None:
+        """Request no other list page; it is a problem if pages with posts link one."""
+        left = [each for each in self._queue if each.startswith("list ")]
+        self._queue = deque(each for each in self._queue if not each.startswith("list "))
+        missed = [each for each in left if each not in self._beyond] if self._paths.rules is None else []
+        if missed:
+            self._problems.append(
+                message_n(
+                    "{n:,} list page was not followed, because the {most} before it had no post ({addresses})",
+                    "{n:,} list pages were not followed, because the {most} before them had no post ({addresses})",
+                    len(missed),
+                    most=MAX_BARREN_PAGES,
+                    addresses=", ".join(printable(each[5:], 80) for each in missed[:_NAMED]),
+                )
+            )
+
+    def _post_links(self, root: PageElement, address: str) -> Iterator[str]:
+        """Yield the links to posts; without rules those that themes mark as such, or that look like known posts."""
         if self._paths.rules is not None:
             yield from (each.attribute("href") for each in root.select("a[href]"))
             return
         for selector in _POST_LINKS:
-            found = [each.attribute("href") for each in root.select(selector)]
+            found = [
+                target
+                for each in root.select(selector)
+                if not _says_next(each) and self._paths.post_at(target := each.attribute("href"), address)
+            ]
             if found:
                 yield from found
-                return
+                break
+        for each in root.select("a[href]"):
+            post_id = self._paths.post_at(each.attribute("href"), address)
+            if post_id is not None and not _says_next(each) and self._shapes[_shape(post_id)] >= _LEAST_ALIKE:
+                yield each.attribute("href")
 
     def _without(self, path: str, response: Response) -> Page:
         if response.status not in {404, 410}:
@@ -504,6 +559,7 @@ class SiteList:
                 self._forbidden.append(printable(path, _SHOWN_CHARACTERS))
             return False
         self._posts.add(mark)
+        self._shapes[_shape(post_id)] += 1
         item = {"id": post_id, "url": self._paths.origin + path}
         items.append({**item, "lastmod": lastmod} if lastmod else item)
         return True
@@ -513,3 +569,20 @@ class SiteList:
         if found is not None and self._paths.path_of(address) is None and len(self._elsewhere) < 100:
             host = printable(found[1].lower(), 100)
             self._elsewhere[host] = self._elsewhere.get(host, 0) + 1
+
+
+def _says_next(link: PageElement) -> bool:
+    """Return whether a link on a list page leads to the next one."""
+    if "next" in link.attribute("rel").lower().split():
+        return True
+    return _NEXT.fullmatch(link.text()) is not None
+
+
+def _shape(post_id: str) -> str:
+    """Return the form of an address: its folders, with a mark for each number, and for a name below a folder."""
+    place, _, query = post_id.partition("?")
+    folders, _, name = place.rstrip("/").rpartition("/")
+    stem, dot, extension = name.partition(".")
+    has_number = any(each.isdigit() for each in stem)
+    shown = re.sub("[0-9]+", "#", stem) if has_number or not folders else "*"
+    return f"{re.sub('[0-9]+', '#', folders)}/{shown}{dot}{extension}?{re.sub('[0-9]+', '#', query)}"
