@@ -625,8 +625,7 @@ class Ingest:
             call = ask(None)
         sent: EntryAnswer = await self.client.fetch(*call, holds=partial(entry_held, self.service, entry_id))
         answer = self.kept_out.without(self.service, entry_id, sent, self.ledgers)
-        data = answer.data
-        if data is None:
+        if (data := answer.data) is None:
             ledger.mark(entry_id, sweep)
             return answer
         if type(self.service).with_earlier is not BlogService.with_earlier and ledger.holds(entry_id):

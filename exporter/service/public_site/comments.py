@@ -140,7 +140,7 @@ def _first(element: PageElement, selectors: tuple[str, ...]) -> PageElement | No
 
 
 def _anchor(element: PageElement) -> str:
-    """Return a comment's anchor, or the fragment of its own address."""
+    """Return a comment's anchor, or the fragment in its address."""
     place = element.attribute("id")
     if not place:
         named = element.first("a[name]")

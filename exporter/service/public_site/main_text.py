@@ -41,7 +41,7 @@ class MainText(NamedTuple):
 
     Attributes:
         title: the text of the heading.
-        date: a short line around the heading that has a date; empty if there is none.
+        date: a short line with a date around the heading, or an empty text.
         html: the content after the heading, without the date.
     """
 
@@ -85,7 +85,7 @@ def main_text(heading: PageElement, has_date: Callable[[str], bool]) -> MainText
 
 
 def date_near(heading: PageElement, has_date: Callable[[str], bool]) -> str:
-    """Return the short line with a date that is nearest to a heading; empty if there is none."""
+    """Return the short line with a date that is nearest to a heading, or an empty text."""
     for level in islice((heading, *heading.ancestors()), _LEVELS_OF_DATE):
         if level.tag in {"body", "html", "-document"}:
             break
@@ -97,7 +97,7 @@ def date_near(heading: PageElement, has_date: Callable[[str], bool]) -> str:
 
 
 def _lines(element: PageElement) -> Iterator[str]:
-    """Yield the texts of an element and of those in it, but not of surroundings."""
+    """Yield the texts of an element and its descendants, without surroundings."""
     if _is_around(element):
         return
     for each in (element, *element.select("*")):

@@ -29,7 +29,7 @@ _MIDNIGHT: Final = "T00:00:00"
 
 
 def feed_facts(item: FeedItem, address: str, timezone: tzinfo) -> dict[str, Any]:
-    """Return the facts in an item of a feed, by the names of a record's fields; without missing ones."""
+    """Return the facts in a feed's item by the names of a record's fields, without missing ones."""
     facts: dict[str, Any] = {
         "title": collapse(plain_text(item.title)),
         _DATE: stated_date(item.published, timezone),
@@ -64,7 +64,7 @@ def merge(record: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]
 
 
 def with_earlier(record: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record with the facts that a feed stated at an earlier reading, where the page is still the same."""
+    """Return a record with the facts that a feed stated at an earlier reading, if the page is still the same."""
     before, others = earlier.get(TAKEN_FROM), earlier.get(OTHER, {})
     if not isinstance(before, dict) or not isinstance(others, dict):
         return dict(record)
@@ -100,7 +100,7 @@ def _wins(name: str, value: Any, record: Mapping[str, Any]) -> bool:
     if name == _BODY:
         if _CUT.search(plain_text(value)):
             return False
-        # A text that was chosen by its place may lack a part of the post, which the feed has.
+        # A text that was chosen by its place may lack a part that the feed has.
         lacks = record["confidence"] == Confidence.MEDIUM and _letters(shown) in _letters(value)
         return source in UNSURE or lacks
     if name == _DATE and shown[:10] == value[:10] and _MIDNIGHT in shown:

@@ -37,13 +37,13 @@ _FAULTS: Final = re.compile("[\ufffd\x80-\x9f\ue000-\uf8ff]")
 _HALF_WIDTH: Final = re.compile("[\uff61-\uff9f]")
 _HIGH: Final = re.compile("[^\x00-\x7f]+")
 _RARE: Final = re.compile(rb"\x8e[\xa1-\xff]|(\x8f)[\xa1-\xff]{2}|([\xd0-\xff])[\xa1-\xff]|[\xa1-\xff]{2}")
-"""In EUC-JP, the characters of JIS X 0212 and of the second level of JIS X 0208, which are rare in Japanese texts."""
+"""The characters in JIS X 0212 and the second level of JIS X 0208, as EUC-JP; they are rare in Japanese texts."""
 _FAULT_COST: Final = 2.0
 _HALF_WIDTH_COST: Final = 1.5
 _GARBLED: Final = 20
-"""One character in so many without a meaning proves that the encoding is another one."""
+"""Characters of which at most one may be a fault, or the encoding is another one."""
 _CLEAN: Final = 0.15
-"""The highest cost of a non-ASCII character, on average, in a text that is surely in the right encoding."""
+"""The highest mean cost of non-ASCII characters in a text that is surely in the right encoding."""
 _KANA: Final = re.compile("[\u3041-\u3096][^\u3041-\u3096]*" * 3)
 """Three hiragana, without which a text that is valid in its stated encoding is not read in another one."""
 _LONG_SEQUENCES: Final = re.compile("[\u0800-\uffff]")
