@@ -122,6 +122,9 @@ def health(path: Path, max_age: timedelta | None = None) -> Health:
     if document["writer"]:
         return Health("busy", message("A backup is running."), detail)
     if found.problem is None:
+        if document["completeness"].get("provable") is False:
+            text = message("Everything that was found is saved; last backup: {since}.", since=since)
+            return Health("well", text, detail)
         return Health("well", message("Everything is saved; last backup: {since}.", since=since), detail)
     tone, text = _HEADS[found.problem]
     return Health(tone, text, detail)

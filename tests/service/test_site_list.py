@@ -265,6 +265,14 @@ def test_a_link_that_says_next_is_followed_wherever_it_leads(text: str) -> None:
     assert found.complete
 
 
+@pytest.mark.parametrize(
+    "place",
+    ["archives/1001.html", "archives/12345678.html", "diary/?date=20200102", "2020/01/02/umi/", "page12.html", "p/42"],
+)
+def test_a_number_in_an_address_does_not_make_it_a_list(place: str) -> None:
+    assert site_paths("b.example", None, "none").post_at(f"/{place}") == place
+
+
 def test_list_pages_that_are_left_out_are_problems() -> None:
     lists = numbered(30, "/index_{}.html")
     items = feed(*(f"/diary/{n}.html" for n in range(1, 11)))
