@@ -344,14 +344,18 @@ def _bodies(root: PageElement, posts: Iterable[str], bodies: Iterable[str]) -> l
         inside = next((found for place in places if (found := _with_content(place.select(selector)))), None)
         found = inside or _with_content(root.select(selector))
         if found:
-            parts = frozenset(found[:_MAX_PARTS])
-            return [each for each in found[:_MAX_PARTS] if parts.isdisjoint(each.ancestors())]
+            parts = frozenset(found)
+            return [each for each in found if parts.isdisjoint(each.ancestors())]
     return []
 
 
 def _with_content(elements: list[PageElement]) -> list[PageElement]:
     """Return the elements that show something; themes leave empty ones where scripts or other views write."""
-    return [each for each in elements if each.first(_SHOWN) is not None or _is_seen(plain_text(each.inner_html))]
+    return [
+        each
+        for each in elements[:_MAX_PARTS]
+        if each.first(_SHOWN) is not None or _is_seen(plain_text(each.inner_html))
+    ]
 
 
 def _is_seen(text: str) -> bool:
