@@ -677,7 +677,7 @@ class Ingest:
             fault = self.texts.lost_text(data, before)
         if fault is not None:
             raise WrongRecord("entry/get", {self.service.key_fields[Kind.ENTRIES]: entry_id}, 200, fault)
-        self.texts.count(bodies, before)
+        self.texts.count(bodies)
 
     def _fault_of_blank(self, entry_id: str) -> str | None:
         """Return a problem if an entry has neither a title nor a text, but its list item has a title."""

@@ -290,21 +290,19 @@ class EntryTexts:
 
     Attributes:
         alike: the largest number of entries with the same text.
-        emptied: the number of entries that lost their text.
     """
 
     def __init__(self, service: BlogService) -> None:
         self._service = service
         self._texts = array("L", bytes(array("L").itemsize * 2 * _TEXT_BUCKETS))
         self.alike = 0
-        self.emptied = 0
 
     def is_blank(self, raw: Raw, bodies: Sequence[str]) -> bool:
         """Return whether an entry with these parts of text has neither a title nor a text."""
         return not any(bodies) and not self._service.title(Kind.ENTRIES, raw)
 
-    def count(self, bodies: Sequence[str], before: Raw | None) -> None:
-        """Count a new entry's text, or that of one that differs from ``before``."""
+    def count(self, bodies: Sequence[str]) -> None:
+        """Count the text of a new or changed entry."""
         text = "".join(bodies)
         if text:
             more, one = divmod(hash(text), _TEXT_BUCKETS)
@@ -312,8 +310,6 @@ class EntryTexts:
             for place in places:
                 self._texts[place] += 1
             self.alike = max(self.alike, min(self._texts[place] for place in places))
-        elif before is not None and any(self._service.texts(before)):
-            self.emptied += 1
 
     def lost_text(self, raw: Raw, before: Raw) -> str | None:
         """Return a problem if an entry's text became shorter without an update, otherwise ``None``."""

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.crawl.ledger import PendingState
+from exporter.crawl.mass_damage import is_mass, refusal, refuse_mass_damage
 from exporter.crawl.sweep import MAX_ID_CHARACTERS
 from exporter.crawl.tasks import for_each
-from exporter.errors import ApiError, MassDisappearance, ServiceError
+from exporter.errors import ApiError, ServiceError
 from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.service.interface import NotShown, Refused
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from exporter.crawl.ingest import Ingest
     from exporter.crawl.ledger import Ledger
 
-MAX_GONE_SHARE = 0.30
-MAX_GONE_RECORDS = 5
 MAX_NAMED_REQUESTS: Final = 1000
 """Entries named only by comments that one run requests; a hostile service could name a million."""
 _GONE: Final = frozenset({404, 410})
@@ -73,42 +72,29 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
     """Refuse the removal of a large part of a blog.
 
     Raises:
-        MassDisappearance: over 30 % and more than 5 records of one kind are absent, or as many entries lost their text
-            or have the same text now.
+        MassDisappearance: over 30 % and more than 5 records of one kind are absent or have lost their text, or as many
+            entries have the same text.
     """
     for kind in (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES):
         gone = len(absent(ingest, kind))
         total = len(ingest.ledgers[kind].base)
-        if _is_mass(gone, total):
+        if is_mass(gone, total):
             what = message(
                 "{gone:,} of {total:,} {kind} records are gone from the service at once",
                 gone=gone,
                 total=total,
                 kind=kind.value.replace("_", " "),
             )
-            raise _refusal(what)
+            raise refusal(what)
     texts, listed = ingest.texts, ingest.sweeps[-1][Kind.ENTRY_LIST].listed
-    if _is_mass(texts.alike, listed):
+    if is_mass(texts.alike, listed):
         what = message(
             "{n:,} of {total:,} entries have the same text, which may be a notice of the service in their place",
             n=texts.alike,
             total=listed,
         )
-        raise _refusal(what)
-    if _is_mass(texts.emptied, listed):
-        raise _refusal(
-            message("{n:,} of {total:,} entries have lost their text at once", n=texts.emptied, total=listed)
-        )
-
-
-def _refusal(what: str) -> MassDisappearance:
-    return MassDisappearance(
-        "{what}; nothing was written. If that is right, run again with --accept-removals.", what=what
-    )
-
-
-def _is_mass(count: int, total: int) -> bool:
-    return count > MAX_GONE_RECORDS and count > MAX_GONE_SHARE * total
+        raise refusal(what)
+    refuse_mass_damage(ingest)
 
 
 async def find_removals(ingest: Ingest, concurrency: int) -> Removals:

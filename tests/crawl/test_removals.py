@@ -263,8 +263,8 @@ def test_texts_whose_hashes_share_one_part_are_not_the_same(part: Callable[[int]
     other = known[part(hash(same))]
     texts = EntryTexts(DEFAULT_SERVICE)
     for _ in range(5):
-        texts.count([same], None)
-        texts.count([other], None)
+        texts.count([same])
+        texts.count([other])
     assert texts.alike == 5
-    texts.count([other], None)
+    texts.count([other])
     assert texts.alike == 6
