@@ -22,6 +22,7 @@ from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.message import message
 from exporter.model.exchange import Request, Response
 from exporter.service.answers import message_text, read_json, refusal
+from exporter.service.wordpress.answers import without_noise
 from exporter.setting_types import origin_of_address
 from exporter.settings import Settings
 
@@ -342,7 +343,7 @@ def read_answer(request: Request, response: Response) -> Any:
     Raises:
         NotAuthorised, ApiError, TransportError: it is an error, or not JSON.
     """
-    return read_json(request, response, _message_in, _ADVICE)
+    return read_json(request, without_noise(response), _message_in, _ADVICE)
 
 
 def _refused(response: Response) -> RestRefusal:

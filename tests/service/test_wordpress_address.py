@@ -87,6 +87,23 @@ def test_a_blog_without_pretty_permalinks() -> None:
         assert way.counts["posts"] == 273
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"<br />\n<b>Notice</b>:  Undefined index: [foo] in <b>x.php</b> on line <b>3</b><br />\n", b""),
+        (b"\xef\xbb\xbf\n", b"\n<!-- Cached {page} -->"),
+    ],
+)
+def test_a_blog_with_bytes_around_its_json(before: bytes, after: bytes) -> None:
+    answers = {
+        path: Response(answer.status, answer.headers, before + answer.body + after)
+        for path, answer in api("/wp-json/").items()
+    }
+    way, _ = found(HomePage("https://sea.example/"), answers)
+    assert way is not None
+    assert way.title == "海 & 空"
+
+
 def test_a_closed_api_is_the_last_choice() -> None:
     closed = {"code": "rest_cannot_access", "message": "Only for members."}
     way, _ = found(HomePage("https://sea.example/"), api("/wp-json/", closed, 401))

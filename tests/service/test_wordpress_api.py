@@ -224,8 +224,9 @@ def closed(status: int, code: str, text: str = "Closed.") -> web.Response:
         (lambda: web.Response(text="<html>Checking", content_type="text/html"), 20, "a security plugin"),
         (lambda: web.Response(status=404, text="<html>", content_type="text/html"), 20, "--rest-route"),
         (lambda: closed(404, "rest_no_route", "No route was found."), 20, "rest_no_route"),
-        (lambda: web.Response(text="<br />\n<b>Warning</b>:  foo in <b>x.php</b><br />\n[]"), 20, "display_errors"),
-        (lambda: web.Response(text="\nDeprecated: foo in x.php on line 3\n[]"), 20, "display_errors"),
+        (lambda: web.Response(text="<br />\n<b>Fatal error</b>:  foo() in <b>x.php</b><br />\n"), 20, "error log"),
+        (lambda: web.Response(text="\nParse error: foo in x.php on line 3\n"), 20, "error log"),
+        (lambda: web.Response(text=f"<!doctype html><script>{[]}</script><p>{[1] * 9}"), 20, "a security plugin"),
         (lambda: web.Response(status=503, text="<html>"), 20, "503"),
     ],
 )
@@ -271,8 +272,10 @@ async def test_records_that_are_counted_and_not_shown_are_named(tmp_path: Path, 
     """As an author, who may not see the drafts of others."""
 
     def fault(request: web.Request, route: str) -> web.Response | None:
-        if route != "posts" or "include" in request.query or request.query["page"] != "1":
+        if route != "posts" or "include" in request.query:
             return None
+        if request.query["page"] != "1":
+            return closed(400, "rest_post_invalid_page_number")
         rows = [{"id": number, "type": "post", "status": "publish"} for number in range(10, 108)]
         return web.json_response(rows, headers={"X-WP-Total": "100", "X-WP-TotalPages": "1"})
 
@@ -282,13 +285,68 @@ async def test_records_that_are_counted_and_not_shown_are_named(tmp_path: Path, 
     assert "2 of 100 records are not shown to this user" in problems(outcome)
 
 
-async def test_a_proxy_that_removes_the_totals_is_named(tmp_path: Path, blog: WordPress) -> None:
-    def fault(_: web.Request, route: str) -> web.Response | None:
-        return web.json_response([]) if route == "media" else None
+NOTICE = b"<br />\n<b>Warning</b>:  Undefined array key [0] in <b>/x.php</b> on line <b>3</b><br />\n"
+AROUND = {
+    "PHP's messages": (NOTICE * 2, b""),
+    "PHP's messages as text": (b'\nDeprecated: foo("bar") in x.php on line 3\nArray\n(\n    [0] => {5}\n)\n', b""),
+    "a cache plugin's comment": (b"", b"\n<!-- Cached page [5], {generated} in 0.2 seconds. -->\n"),
+    "an analytics script": (b"", b'<script>var x = [1], y = {"a": "long"};</script>'),
+    "spaces and a byte order mark": (b"\xef\xbb\xbf\n\n", b"\n"),
+    "both": (NOTICE, b"<!-- [cache] -->"),
+}
 
-    blog.fault = fault
-    outcome = await back_up(tmp_path / "archive", blog)
-    assert "X-WP-Total" in problems(outcome)
+
+@pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
+@pytest.mark.parametrize("signed_in", [True, False])
+async def test_bytes_around_the_json_are_left_out(
+    tmp_path: Path, blog: WordPress, around: tuple[bytes, bytes], *, signed_in: bool
+) -> None:
+    await back_up(tmp_path / "plain", blog, signed_in=signed_in)
+    blog.around = around
+    root = tmp_path / "archive"
+    for version in (1, None):
+        outcome = await back_up(root, blog, signed_in=signed_in)
+        assert [problem.id for problem in outcome.problems] == ([] if signed_in else ["154"]), problems(outcome)
+        assert outcome.version == version
+    assert posts(root) == posts(tmp_path / "plain")
+    assert comments(root) == comments(tmp_path / "plain")
+
+
+SIZES = [
+    pytest.param(most, totals, how, marks=[] if most == 40 else pytest.mark.thorough)
+    for most in (1, 7, 40, 50, 99, None)
+    for totals in (True, False)
+    for how in ("refused", "short", "short, pages by request")
+]
+
+
+@pytest.mark.parametrize(("most", "totals", "how"), SIZES)
+async def test_shorter_pages_and_missing_totals_lose_nothing(
+    tmp_path: Path, blog: WordPress, most: int | None, totals: bool, how: str
+) -> None:
+    blog.comments = {}
+    for number in range(1, 131):
+        blog.add_comment(number, 10 + number % 100)
+    blog.most, blog.refuses, blog.totals, blog.true_pages = (
+        most,
+        how == "refused",
+        totals,
+        how != "short, pages by request",
+    )
+    for version in (1, None):
+        outcome = await back_up(tmp_path / "archive", blog)
+        assert (outcome.exit_code, outcome.version, problems(outcome)) == (0, version, "")
+    assert posts(tmp_path / "archive").keys() == {str(number) for number in blog.posts}
+    assert len(comments(tmp_path / "archive")) == 130
+    alone = [route for route in blog.routes() if route.startswith("posts/")]
+    assert len(alone) < 10 or most in {1, 99}, blog.routes()
+
+
+async def test_short_pages_of_a_public_run_lose_nothing(tmp_path: Path, blog: WordPress) -> None:
+    blog.most, blog.true_pages = 40, False
+    outcome = await back_up(tmp_path / "archive", blog, signed_in=False)
+    assert [problem.id for problem in outcome.problems] == ["154"]
+    assert len(posts(tmp_path / "archive")) == len(blog.posts) - len(HIDDEN) - 1
 
 
 @pytest.mark.parametrize("pretty", [True, False])

@@ -8,6 +8,7 @@ from typing import Any
 from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
 from exporter.service.interface import Page, PageFacts
+from exporter.service.wordpress.answers import page_limit, without_noise
 from exporter.service.wordpress.lists import MAX_PAGES, ListsInTurn, told
 from exporter.service.wordpress.source import WordPressService
 
@@ -104,3 +105,42 @@ def test_a_page_that_fails_is_named_and_the_others_are_read() -> None:
     assert pages.finished
     assert not pages.complete
     assert [each.split(":")[0] for each in pages.problems] == ["the list (posts), page 2", "the list (pages), page 1"]
+
+
+def noisy(body: bytes, status: int = 200) -> Response:
+    return without_noise(Response(status, {}, body))
+
+
+def test_a_note_says_that_more_than_json_was_sent() -> None:
+    service = WordPressService()
+    pages = service.pages(Kind.FILES, "", ())
+    (cursor,) = pages.wanted(0)
+    pages.call(cursor).parse(Response(200, {}, b"[]"))
+    assert service.notes == ()
+    assert pages.call(cursor).parse(Response(200, {}, b"<b>Notice</b>: [x]\n[]")).items == []
+    assert "messages of PHP" in service.notes[0]
+
+
+def test_a_failure_after_a_message_of_php_has_the_status_that_it_states() -> None:
+    failure = b'{"code":"rest_forbidden","message":"No.","data":{"status":401}}'
+    assert noisy(b"Warning: x in y.php on line 3\n" + failure).status == 401
+    assert noisy(failure).status == 200
+    assert noisy(b"\n" + failure, 403).status == 403
+
+
+def test_hostile_noise_is_read_in_one_pass() -> None:
+    for body in (b'x"' + b'\\"' * 300_000, b"x" + b"[{" * 300_000, b"x[]" * 300_000, b'x{"' + b'\\"' * 300_000):
+        assert len(noisy(body).body) in {2, len(body)}
+
+
+def test_half_as_many_records_are_requested_if_no_limit_is_stated() -> None:
+    pages, asked = lists("posts"), []
+    while not pages.finished:
+        (cursor,) = pages.wanted(0)
+        asked.append(cursor)
+        size = int(str(cursor).partition(" 1 ")[2] or 100)
+        refused = Response(400, {}, b'{"code":"rest_invalid_param","data":{"params":{"per_page":"Too many."}}}')
+        limit = page_limit(refused, size)
+        pages.accept(facts(cursor, Page([], next=told(total=0) if limit is None else told(size=limit))))
+    assert asked == ["posts 1", *(f"posts 1 {size}" for size in (50, 25, 12, 6, 3, 1))]
+    assert pages.complete

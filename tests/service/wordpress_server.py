@@ -33,6 +33,11 @@ class WordPress:
         folder: the path of the blog.
         pretty: whether ``/wp-json`` exists; ``?rest_route=`` always does.
         prefix: the path from the folder to the lists.
+    around: bytes before and after each JSON. If there are some before, the status is 200 and totals are missing.
+    most: the most records on a page; ``None`` for as many as requested.
+    refuses: whether a request for more than ``most`` is refused; otherwise the page is short.
+    totals: whether lists state their totals.
+    true_pages: whether they count the pages that they send, and not those that were requested.
         asked: the routes and parameters of the requests.
         authorised: the paths of the requests with credentials.
     """
@@ -47,6 +52,11 @@ class WordPress:
     folder: str = ""
     pretty: bool = True
     prefix: str = "/wp-json/wp/v2"
+    around: tuple[bytes, bytes] = (b"", b"")
+    most: int | None = None
+    refuses: bool = False
+    totals: bool = True
+    true_pages: bool = True
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     authorised: list[str] = field(default_factory=list)
     url: str = ""
@@ -106,7 +116,7 @@ async def served(blog: WordPress) -> AsyncIterator[WordPress]:
     """Serve a blog, and write its address into ``url``."""
     answers = _Answers(blog)
     app = web.Application()
-    app.router.add_get("/{path:.*}", answers.answer)
+    app.router.add_get("/{path:.*}", answers.sent)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -120,6 +130,17 @@ async def served(blog: WordPress) -> AsyncIterator[WordPress]:
 class _Answers:
     def __init__(self, blog: WordPress) -> None:
         self._blog = blog
+
+    async def sent(self, request: web.Request) -> web.Response:
+        """Answer, with other bytes around the JSON."""
+        answer, (before, after) = await self.answer(request), self._blog.around
+        if (before or after) and answer.content_type == "application/json":
+            assert isinstance(answer.body, bytes)
+            headers = {} if before else {name: answer.headers[name] for name in answer.headers if name.startswith("X-")}
+            status, content_type = (200, "text/html") if before else (answer.status, JSON)
+            body = before + answer.body + after
+            return web.Response(body=body, status=status, headers={**headers, "Content-Type": content_type})
+        return answer
 
     async def answer(self, request: web.Request) -> web.Response:
         blog = self._blog
@@ -303,13 +324,19 @@ class _Answers:
         self, request: web.Request, rows: list[Any], shown: list[Any], form: Callable[[Any], Any] = lambda row: row
     ) -> web.Response:
         """Answer a page; ``shown`` are the rows that the user may see, which are counted all the same."""
-        size, page = int(request.query.get("per_page", "10")), int(request.query.get("page", "1"))
+        asked, page = int(request.query.get("per_page", "10")), int(request.query.get("page", "1"))
+        size = min(asked, self._blog.most or asked)
+        if size < asked and self._blog.refuses:
+            params = {"per_page": f"per_page must be between 1 (inclusive) and {size} (inclusive)"}
+            return _refuse(400, "rest_invalid_param", "Invalid parameter(s): per_page", params=params)
         pages = math.ceil(len(rows) / size)
         if page > max(1, pages) and "comments" not in request.path:
             return _refuse(400, "rest_post_invalid_page_number", "The page number requested is larger than available.")
         here = rows[size * (page - 1) : size * page]
         answer = _json([form(row) for row in here if row in shown])
-        answer.headers["X-WP-Total"], answer.headers["X-WP-TotalPages"] = str(len(rows)), str(pages)
+        if self._blog.totals:
+            stated = pages if self._blog.true_pages else math.ceil(len(rows) / asked)
+            answer.headers["X-WP-Total"], answer.headers["X-WP-TotalPages"] = str(len(rows)), str(stated)
         return answer
 
 

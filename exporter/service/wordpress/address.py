@@ -12,6 +12,7 @@ from exporter.lossless_json import NotJson, loads
 from exporter.message import message
 from exporter.model.exchange import Request, Response
 from exporter.service.discovery import Exploration, HomePage, WayIn
+from exporter.service.wordpress.answers import without_noise
 
 API: Final = "wp/v2"
 _SERVICE: Final = "wordpress"
@@ -144,7 +145,7 @@ def _blog_id(home: HomePage, index: Mapping[str, Any]) -> str:
 
 def _object(response: Response | None) -> Mapping[str, Any]:
     try:
-        value = loads(response.body) if response is not None else None
+        value = loads(without_noise(response).body) if response is not None else None
     except NotJson:
         return {}
     return value if isinstance(value, dict) else {}

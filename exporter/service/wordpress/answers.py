@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any, Final
 
 from exporter.errors import HtmlBody, NotAuthorised
@@ -27,6 +28,89 @@ _PHP_NOTICE: Final = re.compile(
     rb"\s*(?:<br ?/?>\s*)?(?:<b>|PHP )?(Warning|Notice|Deprecated|Strict Standards|Fatal error|Parse error)(?:</b>)?:",
 )
 _HEAD_BYTES: Final = 400
+_JSON_HEAD: Final = re.compile(rb"\{\s*[\"}]|\[\s*[\]{]")
+_JSON_TAIL: Final = re.compile(rb"[\]}]\s*\Z")
+_TAIL_BYTES: Final = 100
+_BLANK: Final = b" \t\r\n\xef\xbb\xbf"
+_TOKEN: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|[\[{\]}]', re.DOTALL)
+"""A string of JSON, also one without an end, or a bracket."""
+_DOCUMENT: Final = re.compile(rb"<(?:!doctype|html|head|body|script)\b", re.IGNORECASE)
+_FAILURE: Final = re.compile(rb'\{\s*"code"\s*:')
+_MAX_NOISE_BYTES: Final = 64 * 1024
+_MAX_BRACKETS: Final = 16
+"""Brackets outside of the JSON that are tried."""
+_NUMBER: Final = re.compile(r"\b[0-9]{1,4}\b")
+_OK: Final = 200
+
+
+def without_noise(response: Response) -> Response:
+    """Return an answer without the bytes around its JSON, such as PHP's messages or the comment of a cache plugin.
+
+    A web page is returned unchanged. After a message of PHP every status is 200, so a failure gets the status that its
+    JSON states.
+    """
+    body = response.body
+    if _JSON_HEAD.match(body) is not None and _JSON_TAIL.search(body, max(0, len(body) - _TAIL_BYTES)) is not None:
+        return response
+    begin, end = _json_in(body)
+    if begin == end or _DOCUMENT.search(body, 0, begin) is not None:
+        return response
+    found = replace(response, body=body[begin:end])
+    if found.status == _OK and _FAILURE.match(found.body) is not None:
+        data = _object(found).get("data")
+        status = data.get("status") if isinstance(data, dict) else None
+        if type(status) is int and status >= _BAD_REQUEST:
+            return replace(found, status=status)
+    return found
+
+
+def _json_in(body: bytes) -> tuple[int, int]:
+    """Return where the JSON begins and ends; zeros if there is none.
+
+    It is the text between a bracket and its counterpart: the one at the beginning, or the longest one.
+    """
+    best, at = (0, 0), 0
+    for _ in range(_MAX_BRACKETS):
+        opening = _JSON_HEAD.search(body, at, at + _MAX_NOISE_BYTES)
+        if opening is None:
+            break
+        begin = opening.start()
+        end = _end_of(body, begin)
+        if end - begin > best[1] - best[0]:
+            best = begin, end
+        if best[1] and not body[: best[0]].strip(_BLANK):
+            break
+        at = max(end, begin + 1)
+    return best
+
+
+def _end_of(body: bytes, begin: int) -> int:
+    """Return where the bracket at ``begin`` is closed; ``begin`` if it is not."""
+    depth = 0
+    for token in _TOKEN.finditer(body, begin):
+        kind = token[0][:1]
+        if kind in b"[{":
+            depth += 1
+        elif kind in b"]}":
+            depth -= 1
+            if depth == 0:
+                return token.end()
+    return begin
+
+
+def page_limit(response: Response, size: int) -> int | None:
+    """Return a number of records for a page if a blog refuses to send ``size`` of them; ``None`` for other answers.
+
+    WordPress names the highest number in its message. Without it, half of the refused number is tried.
+    """
+    if response.status != _BAD_REQUEST or size == 1:
+        return None
+    data = _object(response).get("data")
+    params = data.get("params") if isinstance(data, dict) else None
+    if not isinstance(params, dict) or "per_page" not in params:
+        return None
+    stated = [int(number) for number in _NUMBER.findall(str(params["per_page"]))]
+    return max((number for number in stated if 0 < number < size), default=size // 2)
 
 
 def code_of(response: Response) -> str:
@@ -44,7 +128,7 @@ def read_answer(request: Request, response: Response, *, signed_in: bool) -> Any
 
     Raises:
         NotAuthorised: status 401 or 403.
-        ApiError: any other failure, or PHP's messages in front of the JSON.
+        ApiError: any other failure, or a message of PHP in place of the JSON.
         TransportError: a page of HTML or no JSON.
     """
     refused = _refused_status(response)
@@ -70,8 +154,7 @@ def read_answer(request: Request, response: Response, *, signed_in: bool) -> Any
             request,
             response,
             message(
-                "PHP prints a message ({kind}) in front of the JSON; set display_errors to off for the blog, "
-                "in WordPress by WP_DEBUG_DISPLAY",
+                "PHP sends a message ({kind}) in place of an answer; look for it in the error log of the blog's server",
                 kind=notice[1].decode("ascii"),
             ),
         )
@@ -166,8 +249,12 @@ def _message_in(value: Any) -> object:
 
 
 def _member(response: Response, name: str) -> str:
+    return message_text(_object(response).get(name))
+
+
+def _object(response: Response) -> dict[str, Any]:
     try:
         value = loads(response.body)
     except NotJson:
-        return ""
-    return message_text(value.get(name)) if isinstance(value, dict) else ""
+        return {}
+    return value if isinstance(value, dict) else {}

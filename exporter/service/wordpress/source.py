@@ -41,10 +41,12 @@ from exporter.service.wordpress.address import API, explore
 from exporter.service.wordpress.answers import (
     PAST_THE_END,
     code_of,
+    page_limit,
     read_answer,
     read_list,
     read_record,
     stated_number,
+    without_noise,
 )
 from exporter.service.wordpress.lists import PAGE_RECORDS, ListsInTurn, told
 from exporter.service.wordpress.records import (
@@ -57,6 +59,7 @@ from exporter.service.wordpress.records import (
 )
 
 Answer = TypeVar("Answer", list[Any], dict[str, Any])
+Answered = TypeVar("Answered")
 
 _POSTS, _PAGES, _CATEGORIES, _USERS, _TYPES = "posts", "pages", "categories", "users", "types"
 _COMMENTS, _MEDIA = "comments", "media"
@@ -94,6 +97,7 @@ class WordPressService(WordPressRecords):
         )
         self._categories: dict[str, tuple[str, str]] = {}
         self._writers: set[str] = set()
+        self._noisy = False
 
     @classmethod
     def of(cls, settings: Values) -> Self:
@@ -109,6 +113,18 @@ class WordPressService(WordPressRecords):
         return explore(home)
 
     @property
+    def notes(self) -> Sequence[str]:
+        """A sentence if other bytes surround the blog's JSON."""
+        if not self._noisy:
+            return ()
+        return (
+            message(
+                "The blog's answers have more than JSON in them, such as messages of PHP or a cache plugin's comment; "
+                "it was left out"
+            ),
+        )
+
+    @property
     def options(self) -> Mapping[str, Any]:
         """The options that change the reading of responses, as JSON."""
         return {"signed_in": self._signed_in}
@@ -117,7 +133,9 @@ class WordPressService(WordPressRecords):
         """Return a paginator for the entries of all types, the comments, or the media library."""
         if kind is Kind.ENTRY_LIST:
             lists, helpers = [_CATEGORIES, _POSTS, _PAGES, _TYPES], {_CATEGORIES, _TYPES}
-            return ListsInTurn(message("entry list"), lists, helpers, self._entry_page, self._learn, lambda _: True)
+            return ListsInTurn(
+                message("entry list"), lists, helpers, self._entry_page, self._learn, lambda _: True, self._resize
+            )
 
         def every(_: str) -> bool:
             """Comments and files of private entries are counted, but only shown to a user who may read them."""
@@ -127,6 +145,20 @@ class WordPressService(WordPressRecords):
             lists = [_USERS, _COMMENTS]
             return ListsInTurn(message("comment list"), lists, {_USERS}, self._comment_page, self._learn, every)
         return ListsInTurn(message("file list"), [_MEDIA], set(), self._media_page, self._learn, every)
+
+    def _resize(self, records: int) -> None:
+        """Request fewer entries together, because the blog sends no more on a page of a list."""
+        self.capabilities = replace(self.capabilities, entries_at_once=min(records, self.capabilities.entries_at_once))
+
+    def _call(self, request: Request, parse: Callable[[Response], Answered]) -> Call[Answered]:
+        """Return a request whose answer may have other bytes around its JSON."""
+
+        def read(response: Response) -> Answered:
+            found = without_noise(response)
+            self._noisy = self._noisy or found is not response
+            return parse(found)
+
+        return Call(request, read)
 
     def _learn(self, name: str, lesson: Any) -> list[str]:
         """Take in a page of a helping list; return the lists that it names."""
@@ -152,38 +184,38 @@ class WordPressService(WordPressRecords):
         return Request(name, f"{self._prefix}/{route}", asked, {})
 
     def _listed(
-        self, route: str, page: int, params: Mapping[str, str], editor: Mapping[str, str] | None = None
+        self, route: str, page: int, size: int, params: Mapping[str, str], editor: Mapping[str, str] | None = None
     ) -> Request:
         """Return the request for a list page. Lists are sorted by id, so that a new record shifts no page."""
-        numbers = {"per_page": str(PAGE_RECORDS), "page": str(page), "orderby": "id", "order": "asc"}
+        numbers = {"per_page": str(size), "page": str(page), "orderby": "id", "order": "asc"}
         return self._request(route, {**params, **numbers}, editor=editor)
 
-    def _entry_page(self, route: str, page: int) -> Call[Page]:
+    def _entry_page(self, route: str, page: int, size: int) -> Call[Page]:
         if route == _CATEGORIES:
-            return self._category_page(page)
+            return self._category_page(page, size)
         if route == _TYPES:
             request = self._request(_TYPES, {}, editor={})
 
             def types(response: Response) -> Page:
-                found = self._helped(request, response, dict, self._types_in)
+                found = self._helped(request, response, dict, self._types_in, 1, 1)
                 return replace(found, closed=self._signed_in)
 
-            return Call(request, types)
-        request = self._listed(route, page, {"_fields": ",".join(_ITEM_FIELDS)}, {"status": "any"})
+            return self._call(request, types)
+        request = self._listed(route, page, size, {"_fields": ",".join(_ITEM_FIELDS)}, {"status": "any"})
 
         def parse(response: Response) -> Page:
             if route not in {_POSTS, _PAGES} and not self._signed_in and response.status in _BLOCKED:
                 return Page([], next=told(end=True))  # a type that is not public
-            found = self._page(request, response, page)
+            found = self._page(request, response, page, size)
             for item in found.items:
                 if isinstance(item, dict):
                     self._complete_item(item, route)
             return found
 
-        return Call(request, parse)
+        return self._call(request, parse)
 
-    def _category_page(self, page: int) -> Call[Page]:
-        request = self._listed(_CATEGORIES, page, {"_fields": "id,name,parent"})
+    def _category_page(self, page: int, size: int) -> Call[Page]:
+        request = self._listed(_CATEGORIES, page, size, {"_fields": "id,name,parent"})
 
         def lesson(answer: list[Any]) -> Any:
             return {
@@ -194,7 +226,7 @@ class WordPressService(WordPressRecords):
                 and isinstance(name := term.get("name"), str)
             }
 
-        return Call(request, lambda response: self._helped(request, response, list, lesson))
+        return self._call(request, lambda response: self._helped(request, response, list, lesson, page, size))
 
     def _types_in(self, answer: dict[str, Any]) -> dict[str, str]:
         """Return the blog's own types, such as a portfolio, with their lists.
@@ -215,20 +247,31 @@ class WordPressService(WordPressRecords):
         return found
 
     def _helped(
-        self, request: Request, response: Response, form: type[Answer], lesson: Callable[[Answer], Any]
+        self,
+        request: Request,
+        response: Response,
+        form: type[Answer],
+        lesson: Callable[[Answer], Any],
+        page: int,
+        size: int,
     ) -> Page:
         """Read a page of a helping list.
 
         Raises:
             ApiError: the blog has closed the list, which changes nothing for the other lists.
         """
+        without = self._without_records(response, page, size)
+        if without is not None:
+            return without
         if response.status in _CLOSED:
             raise refusal(request, response, message("the blog has closed this list"))
         answer = read_answer(request, response, signed_in=self._signed_in)
         if not isinstance(answer, form):
             raise refusal(request, response, message("the answer has another form"))
         pages, total = stated_number(response, "x-wp-totalpages"), stated_number(response, "x-wp-total")
-        return Page([], next=told(total=total, pages=pages, lesson=lesson(answer)))
+        if isinstance(answer, dict):
+            total = len(answer)  # it has no pages
+        return Page([], next=told(total=total, pages=pages, lesson=lesson(answer), count=len(answer)))
 
     def _complete_item(self, item: dict[str, Any], route: str) -> None:
         """Add the names of its categories and its list to a list item."""
@@ -249,34 +292,42 @@ class WordPressService(WordPressRecords):
             names.append(name)
         return names[::-1]
 
-    def _comment_page(self, route: str, page: int) -> Call[Page]:
+    def _comment_page(self, route: str, page: int, size: int) -> Call[Page]:
         if route == _USERS:
-            request = self._listed(_USERS, page, {"_fields": "id", "has_published_posts": "post,page"})
+            request = self._listed(_USERS, page, size, {"_fields": "id", "has_published_posts": "post,page"})
 
             def lesson(answer: list[Any]) -> Any:
                 ids = (key_of(user.get("id")) for user in answer if isinstance(user, dict))
                 return {key: True for key in ids if key is not None}
 
-            return Call(request, lambda response: self._helped(request, response, list, lesson))
-        asked = self._listed(_COMMENTS, page, {}, {"status": "any", "type": "all"})
+            return self._call(request, lambda response: self._helped(request, response, list, lesson, page, size))
+        asked = self._listed(_COMMENTS, page, size, {}, {"status": "any", "type": "all"})
 
         def parse(response: Response) -> Page:
-            found = self._page(asked, response, page, total=self._signed_in)
+            found = self._page(asked, response, page, size, total=self._signed_in)
             for comment in found.items:
                 if isinstance(comment, dict) and key_of(comment.get("author")) in self._writers:
                     comment[BLOG_AUTHOR] = True
             return found
 
-        return Call(asked, parse)
+        return self._call(asked, parse)
 
-    def _media_page(self, route: str, page: int) -> Call[Page]:
-        request = self._listed(route, page, {}, {"status": "inherit,private"})
-        return Call(request, lambda response: self._page(request, response, page, total=self._signed_in))
+    def _media_page(self, route: str, page: int, size: int) -> Call[Page]:
+        request = self._listed(route, page, size, {}, {"status": "inherit,private"})
+        return self._call(request, lambda response: self._page(request, response, page, size, total=self._signed_in))
 
-    def _page(self, request: Request, response: Response, page: int, *, total: bool = False) -> Page:
-        """Read a page of records. ``total``: state the number of records, if all of them must be shown."""
+    def _without_records(self, response: Response, page: int, size: int) -> Page | None:
+        """Return the facts of an answer without records: a page after the last one, or too large a page."""
         if page > 1 and response.status in _BLOCKED and code_of(response) in PAST_THE_END:
             return Page([], next=told(end=True))
+        limit = page_limit(response, size) if page == 1 else None
+        return None if limit is None else Page([], next=told(size=limit))
+
+    def _page(self, request: Request, response: Response, page: int, size: int, *, total: bool = False) -> Page:
+        """Read a page of records. ``total``: state the number of records, if all of them must be shown."""
+        without = self._without_records(response, page, size)
+        if without is not None:
+            return without
         items = read_list(request, response, signed_in=self._signed_in)
         for item in items:
             _settle(item)
@@ -306,7 +357,7 @@ class WordPressService(WordPressRecords):
             _settle(data)
             return EntryAnswer(data, Validators())
 
-        return Call(request, parse)
+        return self._call(request, parse)
 
     def list_of(self, item: Raw) -> str:
         """Return the list that a list item is from."""
@@ -316,10 +367,10 @@ class WordPressService(WordPressRecords):
         return _PAGES if kind == "page" else _POSTS
 
     def entries_call(self, _blog_id: str, items: Mapping[str, Raw]) -> Call[list[Any]]:
-        """Return the request for up to 100 entries of a list. Those without their text are left out of the answer."""
+        """Return the request for entries of a list. Those without their text are left out of the answer."""
         route = self.list_of(next(iter(items.values()), {}))
         params = {"include": ",".join(items), "_embed": _EMBED}
-        request = self._listed(route, 1, params, {"status": "any"})
+        request = self._listed(route, 1, self.capabilities.entries_at_once, params, {"status": "any"})
 
         def parse(response: Response) -> list[Any]:
             entries = read_list(request, response, signed_in=self._signed_in)
@@ -328,7 +379,7 @@ class WordPressService(WordPressRecords):
                 _settle(entry)
             return found
 
-        return Call(request, parse)
+        return self._call(request, parse)
 
     def user_call(self) -> Call[dict[str, Any]]:
         """Return the request for the signed-in user."""
@@ -342,7 +393,7 @@ class WordPressService(WordPressRecords):
                     message("{operation}: {reason}", operation=request.operation, reason=error.message)
                 ) from None
 
-        return Call(request, parse)
+        return self._call(request, parse)
 
 
 def prefix_of(base_url: str) -> str:
