@@ -2,7 +2,12 @@
 
 Only the changed attributes and the content of ``style`` and ``script`` differ from the captured bytes. The text, its
 encoding and broken markup stay the same. The page is read as a tokenizer reads it (HTML Standard, section 13.2.5),
-in linear time. A missed address does no harm: the policy of the replay forbids every request to another place.
+in linear time.
+
+In ``svg``, ``math``, ``select``, ``template`` and ``frameset``, the tree of the page decides whether a browser takes
+the content of elements such as ``style`` for text or for tags. A page with one of them is written so that both readings
+have the same tags: outside of tags it has no ``<``. The policy of the replay forbids requests to other places too, but
+it cannot stop a browser that connects ahead of a request.
 """
 
 from __future__ import annotations
@@ -34,24 +39,43 @@ Place = Callable[[str], str]
 MAX_CHARACTERS: Final = 60_000_000
 """The most characters of a changed page: long addresses in thousands of short links can make a page much larger."""
 
-_ATTRIBUTE: Final = r"[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)|[^\s\"'>][^\s>]*+|(?=>)))?+"
-# Without re.ASCII, a byte of a two-byte character would count as a space.
+_SPACE: Final = r"\t\n\f\r "
+"""The spaces of HTML: no vertical tab, and no byte of a two-byte character."""
+_ATTRIBUTE: Final = (
+    rf"[^{_SPACE}/>][^{_SPACE}/>=]*+(?:[{_SPACE}]*+=[{_SPACE}]*+"
+    rf"(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)|[^{_SPACE}\"'>][^{_SPACE}>]*+|(?=>)))?+"
+)
 _TAG: Final = re.compile(
-    rf"<(?:(?P<name>[a-zA-Z][^\s/>]*+)(?P<rest>(?:[\s/]++|{_ATTRIBUTE})*+)(?P<end>>?)"
-    r"|/(?P<closed>[a-zA-Z][^\s/>]*+)[^>]*+>?|!--(?:-?>|.*?(?:--!?>|\Z))|[!?/][^>]*+>?)",
-    re.DOTALL | re.ASCII,
+    rf"<(?:(?P<name>[a-zA-Z][^{_SPACE}/>]*+)(?P<rest>(?:[{_SPACE}/]++|{_ATTRIBUTE})*+)(?P<end>>?)"
+    rf"|/(?P<closed>[a-zA-Z][^{_SPACE}/>]*+)(?:[{_SPACE}/]++|{_ATTRIBUTE})*+>?"
+    r"|!--(?:-?>|.*?(?:--!?>|\Z))|[!?/][^>]*+>?)",
+    re.DOTALL,
 )
 _ATTRIBUTES: Final = re.compile(
-    r"([^\s/>][^\s/>=]*+)(?:\s*+=\s*+(?:\"([^\"]*+)(?:\"|\Z)|'([^']*+)(?:'|\Z)|([^\s\"'>][^\s>]*+)))?+", re.ASCII
+    rf"([^{_SPACE}/>][^{_SPACE}/>=]*+)(?:[{_SPACE}]*+=[{_SPACE}]*+"
+    rf"(?:\"([^\"]*+)(?:\"|\Z)|'([^']*+)(?:'|\Z)|([^{_SPACE}\"'>][^{_SPACE}>]*+)))?+"
 )
 _RAW: Final = {
-    name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE | re.ASCII)
+    name: re.compile(rf"</{name}(?=[{_SPACE}/>])", re.IGNORECASE | re.ASCII)
     for name in ("style", "textarea", "title", "xmp", "noembed", "noframes", "iframe")
 }
-_SCRIPT: Final = re.compile(r"<!--|-->|<(/?)script(?=[\s/>])", re.IGNORECASE | re.ASCII)
-_BASE: Final = re.compile(r"<base(?=[\s/>])", re.IGNORECASE | re.ASCII)
-_NO_SCRIPT: Final = re.compile(r"<noscript(?=[\s/>])", re.IGNORECASE | re.ASCII)
-_NO_SCRIPT_END: Final = re.compile(r"</noscript(?=[\s/>])", re.IGNORECASE | re.ASCII)
+_UNSHOWN: Final = frozenset({"noembed", "noframes", "iframe"})
+"""Elements whose content no browser shows."""
+_AS_TYPED: Final = {"xmp": "pre", "plaintext": "pre"}
+"""Elements without character references, and those that show the same text with some."""
+_CONTEXT: Final = re.compile(rf"<(?:svg|math|select|template|frameset)(?=[{_SPACE}/>])", re.IGNORECASE | re.ASCII)
+"""Elements in which a browser ignores some tags, or takes the content of others for tags instead of text."""
+_CDATA: Final = "<![CDATA["
+_FOREIGN_STYLE: Final = re.compile(
+    r"(?:<!--.*?(?:--!?>|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<(?![a-zA-Z/])|[^<]++)*+", re.DOTALL
+)
+"""The text of a style in a picture: it ends at the next tag."""
+_NOT_IN_STYLES: Final = re.compile(r"<!--|-->|<!\[CDATA\[|\]\]>")
+_DOCTYPE: Final = re.compile(r"<!doctype[^<]*\Z", re.IGNORECASE)
+_SCRIPT: Final = re.compile(rf"<!--|-->|<(/?)script(?=[{_SPACE}/>])", re.IGNORECASE | re.ASCII)
+_BASE: Final = re.compile(rf"<base(?=[{_SPACE}/>])", re.IGNORECASE | re.ASCII)
+_NO_SCRIPT: Final = re.compile(rf"<noscript(?=[{_SPACE}/>])", re.IGNORECASE | re.ASCII)
+_NO_SCRIPT_END: Final = re.compile(rf"</noscript(?=[{_SPACE}/>])", re.IGNORECASE | re.ASCII)
 _FOREIGN: Final = frozenset({"svg", "math"})
 _ENDS_FOREIGN: Final = frozenset(
     {"b", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed", "h1", "h2", "h3", "h4"}
@@ -102,16 +126,19 @@ class ReplayWriter:
         place: returns the path of an address in the replay.
         encoding: the page's encoding; a browser also encodes queries in it.
         raw: whether the texts hold one character for each byte, so that the encoding stays the captured one.
+        xml: whether a browser reads the file as XML.
     """
 
     address: str
     place: Place
     encoding: str = "utf-8"
     raw: bool = False
+    xml: bool = False
     _base: WebAddress | None = field(init=False, default=None)
     _based: bool = field(init=False, default=False)
     _fallbacks: set[str] = field(init=False, default_factory=set)
     _size: int = field(init=False, default=0)
+    _plain: bool = field(init=False, default=False)
 
     def sheet(self, text: str) -> str:
         """Return a style sheet.
@@ -143,35 +170,67 @@ class ReplayWriter:
 
     def _parts(self, html: str, depth: int) -> Iterator[str]:
         at = foreign = 0
+        self._plain = not self.xml and _CONTEXT.search(html) is not None
         while (found := _TAG.search(html, at)) is not None:
-            yield self._limited(html[at : found.start()])
+            yield self._text(html[at : found.start()])
             at = found.end()
             if found["name"] is None:
-                closed = (found["closed"] or "").lower()
-                foreign -= closed in _FOREIGN and foreign > 0
-                if not found[0].lower().startswith("<?xml-stylesheet"):
-                    yield self._limited(found[0])
+                foreign -= (found["closed"] or "").lower() in _FOREIGN and foreign > 0
+                text, at = self._other(html, found, is_foreign=foreign > 0)
+                yield self._limited(text)
                 continue
             if not found["end"]:
                 return  # a browser drops a tag that the page does not end
-            name, rest = found["name"].lower(), found["rest"]
-            is_empty = rest.endswith("/")
+            name, is_empty = found["name"].lower(), found["rest"].endswith("/")
             foreign = foreign + (not is_empty) if name in _FOREIGN else 0 if name in _ENDS_FOREIGN else foreign
             if name == "script":
                 at = at if foreign and is_empty else _script_end(html, at)
                 yield "<script></script>"
-                continue
-            yield self._limited(f"<{found['name']}{self._rest(name, rest, depth)}>")
-            if name == "plaintext":
-                break
-            ending = _RAW.get(name)
-            if ending is not None and (not foreign or name == "style"):
-                end = ending.search(html, at)
-                stop = len(html) if end is None else end.start()
-                text = html[at:stop]
-                yield self._limited(self._style_element(text) if name == "style" else text)
-                at = stop
-        yield self._limited(html[at:])
+            elif not self._plain or "<" not in name:
+                shown = _AS_TYPED.get(name, found["name"]) if self._plain else found["name"]
+                yield self._limited(f"<{shown}{self._rest(name, found['rest'], depth)}>")
+                if not (foreign and is_empty):
+                    text, at = self._content(html, at, name, is_foreign=foreign > 0)
+                    yield self._limited(text)
+        yield self._text(html[at:])
+
+    def _text(self, text: str) -> str:
+        """Return the text between two tags."""
+        return self._limited(text.replace("<", "&lt;") if self._plain else text)
+
+    def _other(self, html: str, found: re.Match[str], *, is_foreign: bool) -> tuple[str, int]:
+        """Return an end tag, a comment or a declaration, and its end in the page."""
+        text, at, closed = found[0], found.end(), found["closed"]
+        if not self._plain:
+            # Without any text in its place, a "<" before it would become a part of what follows.
+            return "<!-- -->" if text.lower().startswith("<?xml-stylesheet") else text, at
+        if closed is not None:
+            return "" if "<" in closed else f"</{_AS_TYPED.get(closed.lower(), closed)}>", at
+        if is_foreign and text.startswith(_CDATA):
+            end = html.find("]]>", found.start())
+            stop, at = (len(html), len(html)) if end < 0 else (end, end + len("]]>"))
+            return _as_text(html[found.start() + len(_CDATA) : stop]), at
+        return text if _DOCTYPE.match(text) else "", at
+
+    def _content(self, html: str, at: int, name: str, *, is_foreign: bool) -> tuple[str, int]:
+        """Return an element's content and its end in the page; nothing for an element that can have others inside."""
+        if is_foreign:
+            style = _FOREIGN_STYLE.match(html, at) if name == "style" else None
+            return ("", at) if style is None else (self._style_element(style[0]), style.end())
+        if name == "plaintext":
+            stop = len(html)
+        elif name in _RAW:
+            end = _RAW[name].search(html, at)
+            stop = len(html) if end is None else end.start()
+        else:
+            return "", at
+        text = html[at:stop]
+        if name == "style":
+            return self._style_element(text), stop
+        if self._plain:
+            shown = "" if name in _UNSHOWN else text
+            text = _as_text(shown) if name in _AS_TYPED else shown.replace("<", "&lt;")
+        return text, stop
 
     def _rest(self, name: str, rest: str, depth: int) -> str:
         """Return the attributes of a start tag."""
@@ -189,12 +248,15 @@ class ReplayWriter:
 
         def changed(each: re.Match[str]) -> str:
             attribute = each[1].lower()
-            if attribute in added:
+            # A name that begins with "=" would become the value of the name before it if there is one to drop.
+            if attribute in added or attribute[0] == "=" or (self._plain and "<" in attribute):
                 return ""
             written = each[2] or each[3] or each[4] or ""
             new = self._attribute(name, attribute, written, values, depth)
             if new is None:
                 return ""
+            if self._plain and "<" in new:
+                new = new.replace("<", "&lt;").replace('"', "&quot;")
             return each[0] if new == written else f'{each[1]}="{new}"'
 
         kept = _ATTRIBUTES.sub(changed, rest)
@@ -362,13 +424,17 @@ class ReplayWriter:
         return found.translate(_IN_STYLES)
 
     def _style_element(self, text: str) -> str:
+        if self._plain:
+            text = _NOT_IN_STYLES.sub("", text)
         if not self.raw or text.isascii():
-            return self._styled(text)
-        try:
-            decoded = text.encode(_LATIN).decode(self.encoding)
-            return self._styled(decoded).encode(self.encoding).decode(_LATIN)
-        except UnicodeError:
-            return self._styled(text)
+            styled = self._styled(text)
+        else:
+            try:
+                decoded = text.encode(_LATIN).decode(self.encoding)
+                styled = self._styled(decoded).encode(self.encoding).decode(_LATIN)
+            except UnicodeError:
+                styled = self._styled(text)
+        return styled.replace("<", "\\3C ") if self._plain else styled
 
     def _read(self, written: str) -> str:
         """Return the value of an attribute as a browser decodes it."""
@@ -383,6 +449,10 @@ class ReplayWriter:
         if not self.raw or text.isascii():
             return text
         return text.encode(self.encoding, "xmlcharrefreplace").decode(_LATIN)
+
+
+def _as_text(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def _script_end(html: str, at: int) -> int:

@@ -119,7 +119,7 @@ def _write(replay: Replay, address: str, destination: str, place: Callable[[str]
         stated = "text/html" if _LOOKS_LIKE_HTML.match(start) else sniff(start) or "text/plain"
     if is_frame and stated in _PAGES | {_SVG}:
         body = decoded(replay.payload, encoding, MAX_PAGE_BYTES)
-        charset = _write_page(body, head, ReplayWriter(address, place), file)
+        charset = _write_page(body, head, ReplayWriter(address, place, xml=stated == _SVG), file)
         return f"{_SVG if stated == _SVG else 'text/html'}; charset={charset}"
     if is_frame and _XML.fullmatch(stated):
         # A style sheet of XML could transform it into a page; feeds show as text.

@@ -6,7 +6,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
@@ -91,11 +91,78 @@ def test_no_address_leads_outside(html: str) -> None:
         assert re.match(r"http://replay\.example/T/20260101000000/", found), found
 
 
+OUT = "http://out.example/x"
+_BREAKING = st.sampled_from(
+    [*(f"<{name}>" for name in ("svg", "math", "select", "template", "frameset", "table", "style", "title", "textarea", "xmp",
+       "plaintext", "noembed", "noframes", "noscript", "iframe", "script", "desc", "foreignObject", "mtext", "p", "a", "option",
+       "col", "font color=x", "annotation-xml encoding=text/html")),
+     *(f"</{name}>" for name in ("svg", "math", "select", "template", "style", "title", "textarea", "xmp", "noembed", "noframes",
+       "noscript", "iframe", "script", "p", "table")),
+     "<svg/>", "<title/>", "<style/>", "<!--", "-->", "--!>", "<![CDATA[", "]]>", "<!doctype ", "<?xml-stylesheet ", "<?", "</",
+     "<", ">", '"', "'", "=", "/", " ", "\v", "\f", "a", "</a x=", "<p title=", " onclick=", "iframe src", f"={OUT}",
+     f"<iframe src={OUT}>", f"<frame src={OUT}>", f"<img src={OUT}>", f"<link rel=preconnect href={OUT}>", "<base href=//q/>"]
+)  # fmt: skip
+
+
+def leaks(html: str) -> list[str]:
+    """Return the attributes with an address outside of the replay, as a browser's parser sees them."""
+    return [
+        f"{node.tag} {name}={value}"
+        for node in LexborHTMLParser(html).css("[src], [href], [data], [xlink\\:href]")
+        for name, value in node.attributes.items()
+        if name in {"src", "href", "data", "xlink:href"} and "out.example" in (value or "")
+        and not (value or "").startswith("/T/20260101000000/")
+    ]  # fmt: skip
+
+
+@given(st.lists(_BREAKING, max_size=14).map("".join))
+@example(f"<svg><style><p><iframe src={OUT}>")
+@example(f"<math><style><p><iframe src={OUT}></iframe></style>")
+@example(f"<svg><plaintext><p><iframe src={OUT}>")
+@example(f"<select><title></select><iframe src={OUT}></title>")
+@example(f"<template><col><xmp></template><iframe src={OUT}></xmp>")
+@example(f"<frameset><xmp><frame src={OUT}></xmp>")
+@example(f"<svg><![CDATA[><textarea>]]><p><iframe src={OUT}></textarea>")
+@example(f"<svg><p><title><!--</title><iframe src={OUT}>--></title>")
+@example(f"<svg><desc><title><a title='</title><iframe src={OUT}>'>")
+@example(f"</a x=\"><p title='\"><iframe src={OUT}>'>")
+@example(f"<p x=a\v'y='><iframe src={OUT}>'>")
+@example(f"<iframe src onclick=1 ={OUT}>")
+@example(f"<<?xml-stylesheet >iframe src={OUT}>")
+@example(f"<svg><<!-- -->iframe src={OUT}>")
+def test_a_browsers_parser_sees_no_address_outside(html: str) -> None:
+    assert leaks(changed(html)) == []
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<svg><title>a</title><style>p{}</style></svg>b &lt; <textarea><a href=x></textarea>", "ap{}b < <a href=x>"),
+        ("<select><option>a</select><xmp><b>&amp;</xmp>c", "a<b>&amp;c"),
+        ("<svg><text><![CDATA[a<b&amp;]]></text></svg>c<!-- d -->", "a<b&amp;c"),
+        ("<svg><title/><text>a</text></svg><plaintext><b>", "a<b>"),
+        ("<select></select><noembed><b></noembed><noframes>x</noframes>a <3", "a <3"),
+    ],
+)
+def test_the_text_of_a_page_with_a_picture_stays_the_same(html: str, text: str) -> None:
+    body = LexborHTMLParser(changed(html)).body
+    assert body is not None
+    assert body.text() == text
+
+
+def test_styles_in_pictures_are_styles() -> None:
+    html = "<svg><style><!--\np{background:url(/a)}\n--></style><style><![CDATA[a>b{mask:url(/b)}]]></style></svg>"
+    found = changed(html)
+    assert "url(/T/20260101000000/http://blog.example/a)" in found
+    assert "a>b{mask:url(/T/20260101000000/http://blog.example/b)}" in found
+    assert changed("<select></select><style>a::before{content:'<b'}</style>").endswith("'\\3C b'}</style>")
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "piece",
     ["<a ", "<!--", "<a href=", "<noscript>", '<a b="', "<script>", "<script><!--", "<style>@import url(", "<base ", "<svg>",
-     "<img srcset='a,", "<a/", "&", "<a b='&amp;", "<p style='url("],
+     "<img srcset='a,", "<a/", "&", "<a b='&amp;", "<p style='url(", "<svg><style>", "<svg><![CDATA[", "<svg><style><!--", "<svg></a b='", "<select><title>"],
 )  # fmt: skip
 def test_hostile_pages_take_linear_time(piece: str) -> None:
     def seconds(count: int) -> float:
