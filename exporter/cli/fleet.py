@@ -178,10 +178,13 @@ def _over_list(
     from exporter.fleet.host_workers import HostTask, recover
     from exporter.fleet.ledger import CAPTURES, FILE_NAME, FleetLedger
     from exporter.fleet.overview import fleet_lock
+    from exporter.fleet.saving import require_obeyed
 
     ledger_name = CAPTURES if captures else FILE_NAME
     options = {**always, **{name: value for name, value in given.items() if value is not None}}
     settings = settings_of(out, config, options)
+    if not captures:
+        require_obeyed(settings)
     plan = FleetPlan(tries, duration_option("--retry-after", retry_after), _moment(deadline), max(100, at_once))
     again = None if again_after is None else duration_option("--again-after", again_after)
     pools.pool([root])

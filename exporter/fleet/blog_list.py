@@ -32,7 +32,7 @@ _SECRETS: Final = frozenset({"token", "client_secret", "new_home_token"})
 ALLOWED_IN_LISTS: Final = frozenset({
     *SERVICE_SETTINGS, "base_url", "profile", "service", "account", "concurrency", "rate", "retries", "refresh",
     "max_age", "assets", "max_asset_size", "strict_assets", "warc", "file_url", "entry_url", "markdown",
-    "site", "site_title", "site_lang", "timezone", "closing",
+    "site", "site_title", "site_lang", "timezone",
     "home_url", "capture_max_pages", "capture_max_size", "capture_max_time",
 })  # fmt: skip
 """The settings that a list may contain. None of them runs a program, names a secret, or reaches a private network."""

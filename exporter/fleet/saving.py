@@ -22,10 +22,14 @@ from exporter.http.engine import Engine
 from exporter.http.transport import Statistics
 from exporter.library.backup import backup, open_service
 from exporter.message import listed, said, suggested
-from exporter.settings import Settings, resolve
+from exporter.settings import SETTINGS, Settings, resolve
 
 _MAX_REASON_CHARACTERS: Final = 2000
 _COLLECTIONS: Final = (5_000, 10, 10)
+
+
+NOT_OBEYED: Final = ("capture", "closing", "on_failure", "ping_url", "remind_after", "seal")
+"""The settings that ``backup`` obeys and a fleet's run does not."""
 
 
 class StoppableRun(Protocol):
@@ -73,6 +77,21 @@ def settings_for(blog: DueBlog, options: Mapping[str, str], config: Path | None)
             "The list sets {names} for {blog}, which a list may not.", names=listed(wrong), blog=blog.blog_id
         )
     return resolve(options, found=blog.settings, config=config, blog_id=blog.blog_id)
+
+
+def require_obeyed(settings: Settings) -> None:
+    """Refuse settings that only ``backup`` obeys, so that none is ignored silently.
+
+    Raises:
+        UsageError: there is one.
+    """
+    for name in NOT_OBEYED:
+        if settings.get(name) != SETTINGS[name].default_value:
+            raise UsageError(
+                "{place} has no effect in fleet run: only backup obeys it. Remove it, or name another settings file "
+                "with --config.",
+                place=settings.sources[name].place(name),
+            )
 
 
 @dataclass(eq=False)
@@ -217,7 +236,15 @@ class BlogSaver:
     async def _run(self, blog: DueBlog) -> Result:
         """Save a blog, or fail."""
         settings = self._begin(blog, budget_of_service)
+        require_obeyed(settings)
         async with open_service(blog.blog_id, settings, engine=self.engine) as service:
+            reads = service.service
+            if settings.warc and reads.is_undeclared(reads.declared(settings)):
+                raise UsageError(
+                    "Nothing says which entries are public, so --warc would keep no exchange: leave out warc, or add "
+                    "the settings of these options to the list. {hint}",
+                    hint=reads.flag_hint,
+                )
             self._statistics[blog.number] = lambda: service.client.statistics
             place = self._place(blog, suggested("backup", blog.blog_id, "--archive", self._path(blog), "--new"))
             async with backup(place, service, settings, clock=self.clock) as run:
