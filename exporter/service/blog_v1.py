@@ -236,7 +236,7 @@ class BlogV1(BlogService):
             return Page(
                 items,
                 echo=whole_number(paging.get("page_no")),
-                next=whole_number(paging.get("next_no")),
+                next=whole_number(paging.get("next_no")) or None,  # no page has the number 0
                 pages=whole_number(paging.get("all_page")),
             )
 

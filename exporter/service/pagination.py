@@ -154,9 +154,10 @@ class ChainedPages(_NumberedPages):
 
     _first_end: int | None = None
     _chain_ended: bool = False
+    _tries: bool = False
 
     def _learn(self, page: int, facts: PageFacts, *, repeated: bool) -> None:
-        self._note_end(page, facts.pages)
+        self._note_end(page, facts)
         end = self._end
         past_end = end is not None and page > end
         if facts.echo is not None and facts.echo != page:
@@ -174,13 +175,6 @@ class ChainedPages(_NumberedPages):
                 )
         elif facts.count == 0:
             self._end_by_emptiness(page, facts)
-        elif facts.echo is None and facts.next is None and facts.pages is None and end is None:
-            if page == 1 and facts.count < self.page_size:
-                self.finished = True
-            else:
-                self._stop_at(
-                    page, message("has no paging object, so there may be further pages; check the service's answer")
-                )
         elif page > self._believed_end() and self._is_barren(facts.new):
             self._stop_at(
                 page,
@@ -189,8 +183,18 @@ class ChainedPages(_NumberedPages):
                     barren_pages=BARREN_PAGES,
                 ),
             )
+        elif end is None and _has_no_paging(facts):
+            self._try_next(page, facts)
         else:
             self._follow(page, facts)
+
+    def _try_next(self, page: int, facts: PageFacts) -> None:
+        """Go on after a page that does not say whether another one follows, unless it is short."""
+        if facts.count < self.page_size:
+            self.finished = True
+        else:
+            self._tries = True
+            self._continue_at(page + 1)
 
     def _end_by_echo(self, page: int, echo: Cursor) -> None:
         """End the list at a response that states another page number."""
@@ -207,7 +211,9 @@ class ChainedPages(_NumberedPages):
             )
 
     def _ends_before(self, page: int) -> bool:
-        if self._chain_ended or (self._end is not None and page > self._end):
+        if self._tries and self._end is None:
+            self.finished = True
+        elif self._chain_ended or (self._end is not None and page > self._end):
             self._doubt_promise(page)
             self.finished = True
         return self.finished
@@ -219,7 +225,13 @@ class ChainedPages(_NumberedPages):
     def _believed_end(self) -> int:
         return self._first_end or 0
 
-    def _note_end(self, page: int, pages: int | None) -> None:
+    def _note_end(self, page: int, facts: PageFacts) -> None:
+        pages = facts.pages
+        if pages is None and self._end is None and _has_no_paging(facts) and facts.count >= max(1, self.page_size):
+            self._doubt(
+                page, message("has no paging object, so there may be further pages; check the service's answer")
+            )
+            return
         if pages is None:
             self._doubt(page, message("does not say how many pages the list has"))
             return
@@ -246,7 +258,7 @@ class ChainedPages(_NumberedPages):
         elif page == 1 and facts.next is not None:
             self._stop_at(1, message("is empty although page {next} is said to follow; run again", next=facts.next))
         else:
-            if page > 1:
+            if page > 1 and not (self._tries and end is None):
                 self._doubt_promise(page)
             self.finished = True
 
@@ -283,6 +295,10 @@ class ChainedPages(_NumberedPages):
                 page, message("says page {following} follows, which skips pages; run again", following=following)
             )
             self._continue_at(page + 1 if end is not None and page < end else following)
+
+
+def _has_no_paging(facts: PageFacts) -> bool:
+    return facts.echo is None and facts.next is None and facts.pages is None
 
 
 @dataclass

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
 from exporter.service.blog_v1 import DEFAULT, BlogV1, Options
 from exporter.service.interface import PageFacts, Paginator
@@ -325,18 +328,43 @@ def bare(page: int, count: int) -> PageFacts:
     return chain(page, None, echo=None, count=count, new=count)
 
 
-@pytest.mark.parametrize(("count", "complete"), [(0, True), (19, True), (20, False), (21, False)])
-def test_a_comment_list_without_paging_is_complete_when_its_page_is_short(count: int, complete: bool) -> None:
+@pytest.mark.parametrize("count", [0, 7, 19])
+def test_a_comment_list_without_paging_is_complete_when_its_page_is_short(count: int) -> None:
     listing = comment_pages(DEFAULT)
-    read_through(listing, of(bare(1, count)))
-    assert listing.complete is complete
-    assert listing.finished
+    assert read_through(listing, of(bare(1, count))) == [1]
+    assert listing.complete
 
 
-def test_an_entry_list_without_paging_cannot_be_known_to_be_whole() -> None:
+@pytest.mark.parametrize("pages", [entry_pages, comment_pages])
+@pytest.mark.parametrize("after", [MISSING, bare(3, 0)])
+def test_without_paging_pages_are_tried_until_none_follows(
+    pages: Callable[[Options], Paginator], after: Answer
+) -> None:
+    listing = pages(DEFAULT)
+    assert read_through(listing, of(bare(1, 20), bare(2, 20), after)) == [1, 2, 3]
+    assert listing.complete
+    assert "page 1: has no paging object" in listing.doubts[0]
+    assert len(listing.doubts) >= 2
+
+
+def test_a_page_that_was_only_tried_and_fails_is_a_problem() -> None:
     listing = entry_pages(DEFAULT)
-    read_through(listing, of(bare(1, 3)))
-    assert "has no paging object" in listing.problems[0]
+    read_through(listing, of(bare(1, 3), BROKEN))
+    assert "page 2: could not be read" in listing.problems[0]
+
+
+def test_the_same_page_again_without_paging_is_a_problem() -> None:
+    listing = entry_pages(DEFAULT)
+    assert read_through(listing, of(bare(1, 3), replace(bare(2, 3), digest="page 1"))) == [1, 2]
+    assert "entry_list_page_param" in listing.problems[0]
+
+
+@pytest.mark.parametrize("number", [0, "0"])
+def test_a_next_page_of_0_is_none(number: object) -> None:
+    call = entry_pages(DEFAULT).call(1)
+    paging = {"page_no": 1, "next_no": number, "all_page": 1}
+    body = json.dumps({"json": {"result": "ok", "message": "", "data": {"list": [], "paging": paging}}}).encode()
+    assert call.parse(Response(200, {}, body)).next is None
 
 
 def test_paging_that_disappears_later_does_not_end_a_list_of_known_length() -> None:
