@@ -5,7 +5,8 @@ and their visible comments. An earlier state must have been public, and its entr
 owner's declaration about the flags, nothing is public.
 
 The archive's texts come from strangers, addresses and names of fields included. They are only in the values of
-``archived``, so that a program can tell them from the answers' own words. Only ids are outside: citations need them.
+``archived``, so that a program can tell them from the answers' own words. Only ids that are numbers are outside:
+citations need them. Other ids can be addresses or names, which strangers wrote too.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ TEXT_CHARACTERS: Final = 20_000
 _MAX_COMMENTS: Final = 100
 _DIFF_CONTEXT: Final = 60
 _MAX_DIFF_LINES: Final = 300
+_MAX_DIGITS: Final = 30
 
 
 class Assistant:
@@ -116,6 +118,7 @@ class Assistant:
                 "note": NOTE,
                 "cite": reading.cite(post, number),
                 "archived": {
+                    **_inside(entry=post.id),
                     "title": post.title,
                     "address": post.permalink or None,
                     "categories": [each.name for each in post.every_category],
@@ -150,7 +153,8 @@ class Assistant:
             ]
             if not changes:
                 raise _no_entry(entry)
-            return {"note": NOTE, "entry": entry, "changes": changes}
+            named = _inside(entry=entry)
+            return {"note": NOTE, **_outside(entry=entry), **({"archived": named} if named else {}), "changes": changes}
 
         return self._read(work)
 
@@ -171,6 +175,7 @@ class Assistant:
                 "note": NOTE,
                 "cite": [reading.cite(old, first), reading.cite(new, last)],
                 "archived": {
+                    **_inside(entry=new.id),
                     "titles": [old.title, new.title],
                     "address": new.permalink or None,
                     "changes": shown[:_MAX_DIFF_LINES],
@@ -255,7 +260,7 @@ class _Reading:
     def cite(self, post: Post, version: int) -> dict[str, Any]:
         """Return the facts for a citation of an entry's state."""
         return {
-            "entry": post.id,
+            **_outside(entry=post.id),
             "version": version,
             "saved_at": self.archive.manifest(version).finished_at,
             "written_at": None if post.date is None else post.date.isoformat(),
@@ -291,16 +296,30 @@ def _row(hit: Hit | PastHit, version: int, reading: _Reading) -> dict[str, Any] 
         shown = False
     if not shown:
         return None
+    ids = {"entry": found.entry_id, "comment": found.record_id if found.kind is Kind.COMMENTS else None}
     return {
         "cite": {
-            "entry": found.entry_id,
-            "comment": found.record_id if found.kind is Kind.COMMENTS else None,
+            **_outside(**ids),
             "version": at,
             "written_at": None if found.date is None else found.date.isoformat(),
         },
         "gone": gone,
-        "archived": {"title": found.title, "excerpt": found.excerpt.text},
+        "archived": {**_inside(**ids), "title": found.title, "excerpt": found.excerpt.text},
     }
+
+
+def _is_number(record_id: str) -> bool:
+    return record_id.isascii() and record_id.isdecimal() and len(record_id) <= _MAX_DIGITS
+
+
+def _outside(**ids: str | None) -> dict[str, str | None]:
+    """Return the ids that can hold no words."""
+    return {name: each for name, each in ids.items() if each is None or _is_number(each)}
+
+
+def _inside(**ids: str | None) -> dict[str, str]:
+    """Return the ids that are values of ``archived``."""
+    return {name: each for name, each in ids.items() if each is not None and not _is_number(each)}
 
 
 def _comment(comment: Comment) -> dict[str, Any]:
