@@ -229,9 +229,9 @@ def _at_new_host(blog_id: str, settings: Settings) -> Callable[[str], str] | Non
 def _records_of(archive: Path, service: BlogService, settings: Settings) -> Records:
     """Return the reader of an archive's records. The archive may have begun with another service."""
     held = read_info(Layout(archive)).service or BLOG_V1.name if is_archive(Layout(archive)) else service.name
-    if (service.name == held and not service.may_be_joined) or held not in SERVICES:
-        return service
-    return service_of(settings, held)
+    if held not in SERVICES:
+        return way_of(settings, held)  # refuses a service that only a newer program knows
+    return service if service.name == held and not service.may_be_joined else service_of(settings, held)
 
 
 def records_of(archive: Path, settings: Settings) -> Records:

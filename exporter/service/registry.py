@@ -88,11 +88,13 @@ def service_of(settings: Values, name: str | None = None) -> Records:
 
     Args:
         settings: the user's settings.
-        name: the name in ``archive.json``, or ``None`` if it has none.
-
-    Raises:
-        UsageError: no service has this name.
+        name: the name in ``archive.json``, or ``None`` if it has none. The records of an unknown service can be read
+            as raw records.
     """
+    if name is not None and name not in SERVICES:
+        from exporter.service.unknown import UnknownRecords  # noqa: PLC0415 - hardly any archive needs it
+
+        return UnknownRecords(printable(name, 60))
     main = way_of(settings, name)
     return joined_records(settings, main) if main.may_be_joined else main
 
