@@ -116,7 +116,7 @@ def test_a_note_says_that_more_than_json_was_sent() -> None:
     pages = service.pages(Kind.FILES, "", ())
     (cursor,) = pages.wanted(0)
     pages.call(cursor).parse(Response(200, {}, b"[]"))
-    assert service.notes == ()
+    assert list(service.notes) == []
     assert pages.call(cursor).parse(Response(200, {}, b"<b>Notice</b>: [x]\n[]")).items == []
     assert "messages of PHP" in service.notes[0]
 
@@ -126,6 +126,11 @@ def test_a_failure_after_a_message_of_php_has_the_status_that_it_states() -> Non
     assert noisy(b"Warning: x in y.php on line 3\n" + failure).status == 401
     assert noisy(failure).status == 200
     assert noisy(b"\n" + failure, 403).status == 403
+
+
+def test_json_of_any_form_stays_as_it_is() -> None:
+    for body in (b"[[]]", b"[null]", b'["x"]', b"[1, {}]", b"{}\n", b"null", b""):
+        assert noisy(body).body == body
 
 
 def test_hostile_noise_is_read_in_one_pass() -> None:

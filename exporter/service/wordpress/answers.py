@@ -52,6 +52,8 @@ def without_noise(response: Response) -> Response:
     body = response.body
     if _JSON_HEAD.match(body) is not None and _JSON_TAIL.search(body, max(0, len(body) - _TAIL_BYTES)) is not None:
         return response
+    if body[:1] in (b"[", b"{") and _end_of(body, 0) == len(body.rstrip(_BLANK)):
+        return response
     begin, end = _json_in(body)
     if begin == end or _DOCUMENT.search(body, 0, begin) is not None:
         return response
