@@ -81,12 +81,60 @@ def test_characters_that_windows_adds_to_euc_jp() -> None:
     assert decoded(JAPANESE.encode("euc_jp") + b"\xad\xa1\xad\xea\xfc\xe2") == f"{JAPANESE}①㈱髙"
 
 
+def test_characters_of_ibm_in_three_bytes_are_read_and_the_text_after_them_too() -> None:
+    for number, (byte, cell) in enumerate([(0xF3, 0xF3), (0xF4, 0xA1), (0xF4, 0xBD), (0xF4, 0xFB), (0xF4, 0xFE)]):
+        data = JAPANESE.encode("euc_jp") + bytes([0x8F, byte, cell]) + JAPANESE.encode("euc_jp")
+        assert decoded(data) == JAPANESE + "ⅰⅢ﨑髙黑"[number] + JAPANESE
+    assert decoded(b"\x8f\xf4\xfb\xb6\xb6\xa4\xb5\xa4\xf3") == "髙橋さん"
+
+
+@pytest.mark.parametrize("unknown", [b"\xa9\xa1", b"\x8f\xf5\xa1", b"\xfe\xfe"])
+def test_a_character_without_a_meaning_does_not_garble_the_text_after_it(unknown: bytes) -> None:
+    text, bad, _ = repaired(decoded(f"{JAPANESE}\n".encode("euc_jp") + unknown + JAPANESE.encode("euc_jp")))
+    assert (text.endswith(JAPANESE), bad) == (True, len(unknown))
+
+
+PARTS = {
+    "utf-8": "二つ目の記事は別の文字コードです。",
+    "euc_jp": "二つ目の記事は別の文字コードです。",
+    "cp932": "二つ目の記事は別の文字コードです。",
+    "iso2022_jp": "二つ目の記事は別の文字コードです。",
+}
+
+
+@pytest.mark.parametrize("times", [1, 30])
+@pytest.mark.parametrize("first", PARTS)
+@pytest.mark.parametrize("second", PARTS)
+def test_each_part_of_a_joined_file_has_its_own_encoding(first: str, second: str, times: int) -> None:
+    """The parts may be of any sizes, and a section may have an encoding of its own, as trackbacks do."""
+    text = "TITLE: 海\n-----\nBODY:\n{}\n-----\n--------\n"
+    one, two = text.format(JAPANESE) * times, text.format(PARTS[second])
+    assert decoded(one.encode(first) + two.encode(second)) == one + two
+    assert decoded(two.encode(second) + one.encode(first)) == two + one
+    ping = "PING:\nTITLE: ok\n" + PARTS[second] + "\n-----\n"
+    inside = one.encode(first) + b"-----\n" + ping.encode(second) + b"--------\n"
+    assert decoded(inside) == f"{one}-----\n{ping}--------\n"
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["둘째 글입니다".encode("euc_kr"), "中文的文章".encode("gb2312"), b"caf\xe9", "二".encode("cp932"), b"\xe3\x81"],
+)
+def test_bytes_whose_encoding_is_in_doubt_are_marked(part: bytes) -> None:
+    _, bad, _ = repaired(decoded((JAPANESE * 9).encode() + b"\n-----\nPING:\n" + part + b"\n-----\n"))
+    assert bad
+
+
 def test_one_character_in_two_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("exporter.service.movable_type.text.PIECE_BYTES", 1)
     for codec, encoding in (("utf-8", UTF_8), ("euc_jp", EUC_JP), ("cp932", SHIFT_JIS), ("utf-16", UTF_16)):
         text = f"{JAPANESE}\r\n\r\rx\r"
         assert "".join(text_of(io.BytesIO(text.encode(codec)), encoding)) == f"{JAPANESE}\n\n\nx\n"
     assert "".join(text_of(io.BytesIO(b"\xad\xa1"), EUC_JP)) == "①"
+    monkeypatch.setattr("exporter.service.movable_type.text._MOST_HELD_BYTES", 300)
+    for codec, encoding in (("utf-8", UTF_8), ("euc_jp", EUC_JP), ("cp932", SHIFT_JIS)):
+        text = f"{JAPANESE}> {JAPANESE}\n" * 3
+        assert "".join(text_of(io.BytesIO(text.encode(codec)), encoding)) == text
 
 
 @given(st.binary(max_size=200))

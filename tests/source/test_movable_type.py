@@ -152,6 +152,25 @@ async def test_a_file_cut_short_is_read_to_its_end(entries: list[MadeEntry], tmp
     assert "could not be read to its end" in saved.outcome.problems[0].reason
 
 
+async def test_each_part_of_a_joined_file_is_decoded_and_bytes_in_doubt_are_named(
+    some: list[MadeEntry], tmp_path: Path
+) -> None:
+    parts = [(some[:3], "utf-8"), (some[3:6], "euc_jp"), (some[6:9], "cp932")]
+    data = b"".join("".join(each.text() for each in part).encode(encoding) for part, encoding in parts)
+    (tmp_path / "joined.txt").write_bytes(data)
+    saved = await back_up(tmp_path / "joined.txt", tmp_path / "archive")
+    assert saved.outcome.exit_code == 0
+    assert len(saved.notes) == 2, "one note for each other encoding"
+    assert [post.title for post in posts_in(tmp_path / "archive").values()] == [each.title for each in some[:9]]
+    (tmp_path / "doubt.txt").write_bytes(data.replace("海".encode("euc_jp"), b"\xff\x81", 1))
+    saved = await back_up(tmp_path / "doubt.txt", tmp_path / "doubt")
+    assert (saved.outcome.outcome, saved.outcome.exit_code) == ("partial", 3)
+    (problem,) = saved.outcome.problems
+    assert problem.reason.startswith("doubt.txt, line ")
+    assert "became U+FFFD" in problem.reason
+    assert "became U+FFFD" in (tmp_path / "doubt" / "versions" / "000001" / "manifest.json").read_text("utf-8")
+
+
 async def test_entries_of_the_same_second_are_all_kept(tmp_path: Path) -> None:
     same = [replace(each, when=next(made_entries()).when) for each in made_entries(40, several=0, drafts=0)]
     root = tmp_path / "archive"

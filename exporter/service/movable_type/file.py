@@ -134,8 +134,11 @@ class _Reader:
         self._cut = block.dropped > 0
         text, bad, lines = repaired(block.text)
         if bad:
-            reason = message("{count:,} bytes are not text in the encoding of the file and became U+FFFD", count=bad)
-            yield Misread(block.line + 1 + lines, reason)
+            reason = message(
+                "{count:,} bytes are not text in a known encoding and became U+FFFD; the file itself has them",
+                count=bad,
+            )
+            yield Misread(block.line + 1 + lines, reason, lost=True)
             block = block._replace(text=text)
         if is_blank(text):
             self._pending.append((block.separator, text))

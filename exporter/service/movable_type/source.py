@@ -12,6 +12,7 @@ each. A section is a field. A comment has ``type``, ``COMMENT`` or ``PING``, and
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, tzinfo
@@ -19,7 +20,7 @@ from itertools import islice
 from typing import Any, BinaryIO, ClassVar, Final, Self
 from urllib.parse import urlsplit
 
-from exporter.message import message
+from exporter.message import message, message_n
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause, Declared, Hidden, PostStatus, Verdict
 from exporter.model.records import (
@@ -146,7 +147,18 @@ class MovableType(ExportFile):
         from exporter.service.movable_type.file import read_entries  # noqa: PLC0415 - only a run needs the parser
         from exporter.service.movable_type.text import encoding_of, text_of  # noqa: PLC0415 - only a run needs the parser
 
-        yield from read_entries(blocks(text_of(file, encoding_of(file))))
+        encoding = encoding_of(file)
+        others: Counter[str] = Counter()
+        yield from read_entries(blocks(text_of(file, encoding, others)))
+        for label, count in others.items():
+            reason = message_n(
+                "{n:,} entry or section is in {label}, and the file in {main}; decoded as {label}",
+                "{n:,} entries or sections are in {label}, and the file in {main}; decoded as {label}",
+                count,
+                label=label,
+                main=encoding.label,
+            )
+            yield Misread(1, reason)
 
     def blog_address(self, raw: Raw) -> str:
         """Return the address of the blog if an entry has its own address: the part before the year."""

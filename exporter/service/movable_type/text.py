@@ -3,23 +3,28 @@
 Blog services of Japan write UTF-8, EUC-JP or Shift_JIS, and rarely say which. The bytes decide. Text that is valid as
 UTF-8 hardly ever has another encoding (RFC 3629, section 1). EUC-JP never uses the bytes 80 to 8D and 90 to A0, which
 are half of the bytes of Shift_JIS. Only bytes outside ASCII count, so the first Japanese character may come late.
+
+Joined files and trackbacks have several encodings in one file. So each entry is decoded separately, and if it has
+several encodings, each of its sections. Bytes that leave a doubt are marked, never guessed.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Final
 
+from exporter.service import euc_jp
 from exporter.text import REPLACEMENT
 
 PIECE_BYTES: Final = 1024 * 1024
 _ENOUGH_BYTES: Final = 256 * 1024
 """Bytes outside ASCII that decide about the encoding."""
 _ESCAPE: Final = "surrogateescape"
-_EUC_ESCAPE: Final = "exporter.euc"
+_MARK: Final = "blog-exporter-mark"
 _HIGH: Final = bytes(range(0x80, 0x100))
 _NEVER_EUC: Final = bytes([*range(0x80, 0x8E), *range(0x90, 0xA1), 0xFF])
 _ALONE: Final = re.compile(rb"(?<![\x80-\xff])[\x80-\xff](?![\x80-\xff])")
@@ -27,11 +32,22 @@ _HALVES: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 """Halves of characters in a form of UTF-8 that old programs write for emoji (CESU-8)."""
 _LATIN_LETTERS: Final = bytes(range(0xC0, 0x100))
 _MARKED: Final = re.compile("[\udc80-\udcff]")
+_MARK_OF_ENTRY: Final = re.compile(rb"(?<=[\r\n])(?=-{8})")
+_MARK_OF_SECTION: Final = re.compile(rb"(?<=[\r\n])(?=-{5})")
+_THREE_BYTES: Final = re.compile(rb"[\xe0-\xef][\x80-\xbf]{2}")
+_KANA: Final = re.compile("[ぁ-ゖァ-ヺ]")
+_HALF_WIDTH: Final = re.compile("[｡-ﾟ]")
+_ASCII: Final = re.compile("[\x00-\x7f]+")
+_NO_TRAIL_BYTES: Final = (b"\n", b"\r", b">", b" ")
+"""Bytes that are a whole character in every encoding here but UTF-16."""
 _ISO_2022_JP: Final = (b"\x1b$B", b"\x1b$@", b"\x1b(J")
 _BOMS: Final = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _MOST_BAD_UTF8: Final = 0.1
 _MOST_BAD_EUC: Final = 0.01
 _LEAST_ALONE: Final = 0.6
+_LEAST_WIDE: Final = 2
+_LEAST_KANA: Final = 0.1
+_MOST_HELD_BYTES: Final = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,30 +66,20 @@ class Encoding:
 
 
 UTF_8: Final = Encoding("utf-8", "UTF-8")
-EUC_JP: Final = Encoding("euc_jp", "EUC-JP", _EUC_ESCAPE)
+EUC_JP: Final = Encoding(euc_jp.CODEC, "EUC-JP", euc_jp.MARKING)
 SHIFT_JIS: Final = Encoding("cp932", "Shift_JIS")
-ISO_2022_JP: Final = Encoding("iso2022_jp_ext", "ISO-2022-JP", "replace")
-UTF_16: Final = Encoding("utf-16", "UTF-16", "replace")
+ISO_2022_JP: Final = Encoding("iso2022_jp_ext", "ISO-2022-JP", _MARK)
+UTF_16: Final = Encoding("utf-16", "UTF-16", _MARK)
 LATIN: Final = Encoding("cp1252", "Windows-1252")
 
 
-def _euc_error(error: UnicodeError) -> tuple[str, int]:
-    """Decode the characters of NEC and IBM that Windows adds to EUC-JP (code page 51932); mark any other byte."""
+def _mark(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeDecodeError):
         raise error
-    pair = error.object[error.start : error.start + 2]
-    if len(pair) == 2 and min(pair) >= 0xA1 and max(pair) <= 0xFE:
-        row, cell = pair[0] - 0xA1, pair[1] - 0xA1
-        first = row // 2 + (0x81 if row < 62 else 0xC1)
-        second = cell + 0x9F if row % 2 else cell + (0x40 if cell < 63 else 0x41)
-        try:
-            return bytes([first, second]).decode("cp932"), error.start + 2
-        except UnicodeDecodeError:
-            pass
-    return chr(0xDC00 + error.object[error.start]), error.start + 1
+    return "\udcff", error.end
 
 
-codecs.register_error(_EUC_ESCAPE, _euc_error)
+codecs.register_error(_MARK, _mark)
 
 
 def encoding_of(file: BinaryIO) -> Encoding:
@@ -131,23 +137,114 @@ def _pieces(file: BinaryIO) -> Iterator[bytes]:
         yield piece
 
 
-def text_of(file: BinaryIO, encoding: Encoding) -> Iterator[str]:
+def text_of(file: BinaryIO, encoding: Encoding, others: Counter[str] | None = None) -> Iterator[str]:
     r"""Decode a file from here, with ``\n`` for every line end and marks for bytes that are not text.
 
-    The byte order mark is left out. :func:`repaired` replaces the marks.
+    The byte order mark is left out. :func:`repaired` replaces the marks. ``others`` counts the entries and sections in
+    other encodings, by the names of these.
     """
-    decoder = codecs.getincrementaldecoder(encoding.codec)(encoding.errors)
+    found = _whole(file) if encoding is UTF_16 else _Parts(encoding, Counter() if others is None else others).read(file)
     held, begin = "", True
-    for piece in _pieces(file):
-        text = held + decoder.decode(piece)
+    for piece in found:
+        text = held + piece
         held = "\r" if text.endswith("\r") else ""
         text = _with_line_ends(text.removesuffix("\r") if held else text)
         if begin and text:
             text, begin = text.removeprefix("\ufeff"), False
         yield text
-    rest = held + decoder.decode(b"", True)
-    if rest:
-        yield _with_line_ends(rest)
+    if held:
+        yield "\n"
+
+
+def _whole(file: BinaryIO) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder(UTF_16.codec)(UTF_16.errors)
+    for piece in _pieces(file):
+        yield decoder.decode(piece)
+    yield decoder.decode(b"", True)
+
+
+class _Parts:
+    """Decodes each entry, or each section, in its encoding. One that leaves a doubt has that of the part before it."""
+
+    def __init__(self, encoding: Encoding, others: Counter[str]) -> None:
+        self._main = self._current = encoding
+        self._others = others
+
+    def read(self, file: BinaryIO) -> Iterator[str]:
+        held = bytearray()
+        for piece in _pieces(file):
+            held += piece
+            end = max(held.rfind(b"\n-----"), held.rfind(b"\r-----")) + 1
+            if not end and len(held) > _MOST_HELD_BYTES:
+                end = max(map(held.rfind, _NO_TRAIL_BYTES)) + 1 or len(held)
+            if end:
+                yield self._decoded(bytes(held[:end]))
+                del held[:end]
+        yield self._decoded(bytes(held))
+
+    def _decoded(self, data: bytes) -> str:
+        if self._main is UTF_8 and not _has_escapes(data):
+            text = _strictly(data, UTF_8)
+            if text is not None:
+                self._current = UTF_8
+                return text
+        return "".join(map(self._entry, _MARK_OF_ENTRY.split(data)))
+
+    def _entry(self, data: bytes) -> str:
+        text = self._certain(data)
+        return "".join(map(self._section, _MARK_OF_SECTION.split(data))) if text is None else text
+
+    def _section(self, data: bytes) -> str:
+        text = self._certain(data)
+        if text is None:
+            text = _strictly(data, self._current)
+        return data.decode(self._main.codec, self._main.errors) if text is None else text
+
+    def _certain(self, data: bytes) -> str | None:
+        """Decode bytes if their encoding is certain, and remember it."""
+        if data.isascii():
+            found = ISO_2022_JP if _has_escapes(data) else None
+            text = data.decode("ascii") if found is None else _strictly(data, found)
+        else:
+            found, text = UTF_8, _strictly(data, UTF_8)
+            if text is not None and len(_THREE_BYTES.findall(data)) < _LEAST_WIDE and self._main is not UTF_8:
+                return None
+            if text is None:
+                found, text = self._japanese(data)
+        if text is not None and found is not None:
+            self._current = found
+            if found is not self._main:
+                self._others[found.label] += 1
+        return text
+
+    def _japanese(self, data: bytes) -> tuple[Encoding, str | None]:
+        found = self._current
+        text = _strictly(data, found) if found in {EUC_JP, SHIFT_JIS} else None
+        if text is None or not _reads_as_japanese(text):
+            found = find_encoding(iter([data]))
+            text = _strictly(data, found) if found in {EUC_JP, SHIFT_JIS} else None
+        return found, text if text is not None and _reads_as_japanese(text) else None
+
+
+def _has_escapes(data: bytes) -> bool:
+    return b"\x1b" in data and any(mark in data for mark in _ISO_2022_JP)
+
+
+def _strictly(data: bytes, encoding: Encoding) -> str | None:
+    try:
+        return data.decode(encoding.codec, euc_jp.STRICT if encoding is EUC_JP else "strict")
+    except UnicodeDecodeError:
+        return None
+
+
+def _reads_as_japanese(text: str) -> bool:
+    """Return whether a text has several characters, kana among them, and not mostly those of half width.
+
+    Texts in Shift_JIS or EUC-JP that are decoded as the other one, or in Chinese or Korean, have not.
+    """
+    wide = len(text) - sum(map(len, _ASCII.findall(text)))
+    half = len(_HALF_WIDTH.findall(text))
+    return wide >= _LEAST_WIDE and half * 2 <= wide and len(_KANA.findall(text)) >= wide * _LEAST_KANA
 
 
 def _with_line_ends(text: str) -> str:
