@@ -9,6 +9,7 @@ TEXT: Final = "text"
 ORDER: Final = "order"
 OTHER: Final = "other"
 BEFORE: Final = "before"
+UNSEPARATED: Final = "unseparated"
 """Members of a record that are no fields of the format; those have names in capitals."""
 
 

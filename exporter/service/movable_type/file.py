@@ -15,33 +15,36 @@ from exporter.message import message, message_n
 from exporter.model.kinds import Kind
 from exporter.service.export_file import FoundRecord, Misread
 from exporter.service.movable_type.blocks import (
-    COMMENT_FIELDS,
-    COMMENTS,
     ENTRY,
-    HEAD_FIELDS,
     MAX_CHARACTERS,
     MAX_COMMENT_CHARACTERS,
     SECTION,
-    TEXTS,
     FileBlock,
-    begins_text,
-    field_of,
-    head_begins,
     inline_body,
-    is_blank,
-    is_head,
-    lines_from,
     other_section,
     section_name,
 )
 from exporter.service.movable_type.dates import read_date
-from exporter.service.movable_type.fields import BEFORE, ORDER, OTHER, TEXT, TYPE, last_text
+from exporter.service.movable_type.fields import BEFORE, ORDER, OTHER, TEXT, TYPE, UNSEPARATED, last_text
+from exporter.service.movable_type.heads import begins_body, head_begins, heads_within, is_head
+from exporter.service.movable_type.lines import (
+    COMMENT_FIELDS,
+    COMMENTS,
+    HEAD_FIELDS,
+    NO_ENTRY,
+    TEXTS,
+    begins_text,
+    field_of,
+    is_blank,
+    lines_from,
+)
 from exporter.service.movable_type.text import repaired
 
 STATUS: Final = "STATUS"
 _MAX_WAITING: Final = 4 * 1024 * 1024
 """Characters of comments that wait for the end of their entry, in case that a section of it follows them."""
 _MAX_BEFORE: Final = 64 * 1024
+_MOST_LINES_BEFORE: Final = 20
 _MAX_NAMED_FIELDS: Final = 200
 _SHOWN_CHARACTERS: Final = 60
 
@@ -109,6 +112,8 @@ class _Reader:
         self._before: list[str] = []
         self._before_size = 0
         self._named: set[str] = set()
+        self._line = 0
+        self._following: FileBlock | None = None
 
     def read(self, blocks: Iterable[FileBlock]) -> Iterator[Found]:
         found = iter(blocks)
@@ -143,16 +148,25 @@ class _Reader:
         if is_blank(text):
             self._pending.append((block.separator, text))
             return
+        self._following = following
         if block.separator != SECTION:
-            begin = 0 if is_head(text, following) else None
-            if begin is None and self._entry is None:
-                begin = head_begins(text)
-                begin = begin if begin is not None and is_head(text[begin:], following) else None
+            ended = self._entry is None or self._part is None or _ends(self._pending, block)
+            begin = head_begins(text, None if self._entry is None else _MOST_LINES_BEFORE if ended else 0)
+            if begin is not None and not is_head(text[begin:], following, ended=ended):
+                begin = None
+            if begin is None and ended and self._entry is not None and begins_body(following):
+                yield self._doubt(block.line + 1)
+                yield from self._end_entry(SECTION)
+                yield from self._begin_entry(text, block.line + 1, unseparated=True)
+                return
             if begin is not None:
+                # The end of the entry before comes first: its separators are not text.
+                yield from self._end_entry(SECTION)
                 if begin:
                     yield from self._keep_before(text[:begin], block.line + 1)
-                yield from self._end_entry(SECTION)
-                yield from self._begin_entry(text[begin:], block.line + 1 + text.count("\n", 0, begin))
+                line = block.line + 1 + text.count("\n", 0, begin)
+                after = begin + (yield from self._begin_entry(text[begin:], line))
+                yield from self._text(text[after:], line + text.count("\n", begin, after))
                 if block.dropped:
                     yield Misread(
                         block.line + 1, message("it is too long; the rest is only in the file itself"), lost=True
@@ -181,17 +195,19 @@ class _Reader:
             yield Misread(line, message("{name} comes twice in its entry; kept in the text before it", name=shown))
             return False
         yield from self._close_part(self._leftover())
-        yield from self._open_part(name, block.text[begin:], block.line + 1 + block.text.count("\n", 0, begin))
+        begin += self._open_part(name, block.text[begin:])
+        yield from self._text(block.text[begin:], block.line + 1 + block.text.count("\n", 0, begin))
         return True
 
-    def _open_part(self, name: str, text: str, line: int) -> Iterator[Found]:
+    def _open_part(self, name: str, text: str) -> int:
+        """Open a section; return the position of its text after a comment's fields."""
         if name not in COMMENTS:
             self._sections.add(name)
             self._part = _Part(name)
-            yield from self._append(text, line)
-            return
+            return 0
         comment = _Record()
         at = 0
+        exact = True
         for after, each in lines_from(text):
             field = field_of(each)
             if field is None and not comment.order and is_blank(each):
@@ -199,10 +215,36 @@ class _Reader:
                 continue
             if field is None or field.name not in COMMENT_FIELDS or field.name in comment.raw:
                 break
-            comment.add(*field)
+            # A comment may begin with "Title: x". So a name in another form is a field only after another such.
+            if not field.exact and exact and comment.order:
+                break
+            exact = field.exact
+            comment.add(field.name, field.value)
             at = after
         self._part = _Part(name, comment)
+        return at
+
+    def _text(self, text: str, line: int) -> Iterator[Found]:
+        """Add to the open section. What looks like the head of an entry inside it begins one that is not published."""
+        at = 0
+        for head in heads_within(text, self._following):
+            yield from self._append(text[at : head.begin], line)
+            line += text.count("\n", at, head.begin)
+            yield self._doubt(line)
+            yield from self._end_entry()
+            yield from self._begin_entry(text[head.begin : head.end], line, unseparated=True)
+            line += text.count("\n", head.begin, head.end)
+            at = head.end
+        if at and self._part is None and not is_blank(text, at):
+            self._open_part("BODY", "")
         yield from self._append(text[at:], line)
+
+    def _doubt(self, line: int) -> Misread:
+        reason = message(
+            "the head of an entry follows without the end of the one before it; kept as a private entry. If it is one, "
+            "put a line with eight hyphens before it"
+        )
+        return Misread(line, reason, lost=True)
 
     def _append(self, text: str, line: int) -> Iterator[Found]:
         """Add to the open section, up to the limit of a record."""
@@ -220,8 +262,7 @@ class _Reader:
 
     def _continue(self, block: FileBlock) -> Iterator[Found]:
         """Keep a block that begins nothing, with the separators before it, as text of the open section."""
-        ended = block.separator == ENTRY and bool(self._pending) and self._pending[-1][0] == SECTION
-        ended = ended or _ends_entry(self._pending)
+        ended = _ends(self._pending, block)
         joined = "".join(f"{separator}\n{blank}" if separator else blank for separator, blank in self._pending)
         self._pending.clear()
         text = f"{block.separator}\n{block.text}" if block.separator else block.text
@@ -232,10 +273,10 @@ class _Reader:
             yield Misread(block.line + 1, message("no entry begins here; kept in the text before it"))
         if self._part is None:
             yield Misread(block.line + 1, message("no section begins here; read as the body"))
-            self._sections.add("BODY")
-            self._part = _Part("BODY")
+            self._open_part("BODY", "")
             text = block.text
-        yield from self._append(joined + text, max(1, block.line))
+        yield from self._append(joined, max(1, block.line))
+        yield from self._text(text, block.line + (text is block.text))
 
     def _keep_before(self, text: str, line: int) -> Iterator[Found]:
         if not self._before:
@@ -289,7 +330,13 @@ class _Reader:
 
     def _flush(self) -> Iterator[Found]:
         """Yield the entry, unless that is done, and the comments that wait for it."""
-        if self._entry is not None and not self._yielded:
+        if self._entry is not None and NO_ENTRY in self._entry.raw:
+            reason = message(
+                "a block with {no_entry} belongs to no entry; it is only in the file itself", no_entry=NO_ENTRY
+            )
+            yield Misread(self._line, reason, lost=bool(self._comments))
+            self._comments.clear()
+        elif self._entry is not None and not self._yielded:
             raw = self._entry.finished()
             yield FoundRecord(Kind.ENTRIES, _entry_id(raw), raw)
             self._yielded = True
@@ -307,35 +354,48 @@ class _Reader:
         self._sections.clear()
         self._yielded = False
 
-    def _begin_entry(self, text: str, line: int) -> Iterator[Found]:
+    def _begin_entry(self, text: str, line: int, *, unseparated: bool = False) -> Generator[Found, None, int]:
+        """Begin an entry with the head that a text begins with; return the position after the head."""
         entry = self._entry = _Record()
+        self._line = line
+        if unseparated:
+            entry.raw[UNSEPARATED] = True
         if self._before:
             entry.raw[BEFORE] = "".join(self._before)
             self._before, self._before_size = [], 0
+        end = len(text)
         for number, (after, each) in enumerate(lines_from(text), line):
             if is_blank(each):
                 continue
             field = field_of(each)
             name = None if field is None else begins_text(field)
             if field is not None and name is not None:
-                yield from self._open_part(name, field.value.lstrip() + text[after:], number + 1)
+                self._open_part(name, "")
+                end = after
                 break
             if field is None:
                 entry.keep(each)
                 yield Misread(number, message("{line} is not a field; kept unchanged", line=_shown(each)))
                 continue
-            entry.add(*field)
+            entry.add(field.name, field.value)
             if field.name not in HEAD_FIELDS and self._is_new(field.name):
                 yield Misread(number, message("the field {name} is unknown; kept unchanged", name=field.name))
-        if STATUS not in entry.raw:
+        if STATUS not in entry.raw and NO_ENTRY not in entry.raw:
             self._first_without_status = self._first_without_status or line
             self._without_status += 1
+        return end
 
     def _is_new(self, name: str) -> bool:
         if name in self._named or len(self._named) >= _MAX_NAMED_FIELDS:
             return False
         self._named.add(name)
         return True
+
+
+def _ends(pending: list[tuple[str, str]], block: FileBlock) -> bool:
+    """Return whether an entry ends before a block: by its separator and the one before it, or earlier."""
+    at_once = block.separator == ENTRY and bool(pending) and pending[-1][0] == SECTION
+    return at_once or _ends_entry(pending)
 
 
 def _ends_entry(pending: list[tuple[str, str]]) -> bool:

@@ -6,7 +6,8 @@ and livedoor write it, some with their own fields.
 
 A record keeps each field under its name, with its value unchanged. A field that comes several times is a list.
 ``order`` has the names in the file's order. ``other`` has the lines that fit no rule, and ``order`` an empty name for
-each. A section is a field. A comment has ``type``, ``COMMENT`` or ``PING``, and ``text``.
+each. A section is a field. A comment has ``type``, ``COMMENT`` or ``PING``, and ``text``. An entry whose head is inside
+a text has ``unseparated``; it counts as private, because the text may quote a head.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from exporter.service.declarations import MOVABLE_TYPE
 from exporter.service.export_file import ExportFile, FoundRecord, Misread
 from exporter.service.interface import Role, Values
 from exporter.service.movable_type.dates import WrittenDate, read_date
-from exporter.service.movable_type.fields import TEXT, TYPE, last_text
+from exporter.service.movable_type.fields import TEXT, TYPE, UNSEPARATED, last_text
 from exporter.setting_types import zone
 
 NO_STATUS: Final = "none"
@@ -125,7 +126,9 @@ class MovableType(ExportFile):
     @classmethod
     def recognises(cls, head: bytes) -> bool:
         """Return whether a file begins with an entry's head, after at most 20 other lines."""
-        from exporter.service.movable_type.blocks import blocks, head_begins, is_blank, is_head  # noqa: PLC0415 - only a run needs the parser
+        from exporter.service.movable_type.blocks import blocks  # noqa: PLC0415 - only a run needs the parser
+        from exporter.service.movable_type.heads import head_begins, is_head  # noqa: PLC0415 - only a run needs the parser
+        from exporter.service.movable_type.lines import is_blank  # noqa: PLC0415 - only a run needs the parser
         from exporter.service.movable_type.text import find_encoding, repaired  # noqa: PLC0415 - only a run needs the parser
 
         encoding = find_encoding(iter([head]))
@@ -210,6 +213,8 @@ class MovableType(ExportFile):
             problems.append(Problem("STATUS", status[:60], message("is an unknown status; treated as private")))
         if audience is Audience.PUBLIC and last_text(raw, "PASSWORD"):
             audience = Audience.PASSWORD
+        if UNSEPARATED in raw and audience is not Audience.DRAFT:
+            audience = Audience.PRIVATE
         categories = tuple(map(Category, _categories(raw)))
         keywords = ", ".join(filter(None, (" ".join(each.split()) for each in _all_texts(raw, "KEYWORDS"))))
         image = last_text(raw, "IMAGE")
