@@ -229,7 +229,7 @@ class BackupRun:
             opened.callback(state.close)
             parent = state.version or None
             sealed = self._sealed(parent)
-            await self._prepare(opened)
+            await self._prepare(opened, state)
             self._emit(Started(self.settings.blog_id, parent))
             if later is not None:
                 self._emit(ClockDiffers(timestamp(self.clock.now()), run_before=later))
@@ -356,7 +356,7 @@ class BackupRun:
         )  # fmt: skip
         return join
 
-    async def _prepare(self, opened: contextlib.AsyncExitStack) -> None:
+    async def _prepare(self, opened: contextlib.AsyncExitStack, state: State) -> None:
         """Read an export file into its index, if the run has one."""
         source = self.client.source
         if source is None:
@@ -372,7 +372,7 @@ class BackupRun:
                 raise self._end or cancelled[0]
 
         stop = Interrupted(message("The backup was cancelled. The records read so far are kept."))
-        await finish_in_thread(lambda: source.prepare(folder, check), stop=lambda: cancelled.append(stop))
+        await finish_in_thread(lambda: source.prepare(folder, check, state), stop=lambda: cancelled.append(stop))
         if source.notes:
             self._emit(SourceNotes(tuple(source.notes[:_NOTES_SHOWN]), len(source.notes[_NOTES_SHOWN:])))
 

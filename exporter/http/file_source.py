@@ -26,8 +26,11 @@ class FileSource(Protocol):
     def evidence(self) -> Mapping[str, Any]:
         """The proof that a record is absent, for its tombstone."""
 
-    def prepare(self, folder: Path, check: Callable[[], None], /) -> None:
-        """Read the source; temporary files go into ``folder``, and ``check`` may raise to stop."""
+    def prepare(self, folder: Path, check: Callable[[], None], archived: Any, /) -> None:
+        """Read the source; temporary files go into ``folder``, and ``check`` may raise to stop.
+
+        ``archived`` has the archive's newest records, whose ids the same records keep.
+        """
 
     def close(self) -> None:
         """Delete the temporary files."""

@@ -45,8 +45,9 @@ class FoundRecord(NamedTuple):
 
     Attributes:
         kind: ``ENTRIES``, ``COMMENTS``, ``FILES`` or ``USER``. A comment belongs to the entry found last.
-        id: its proposed id. If another record in the file has it, the index appends ``-2``, ``-3`` and so on, unless
-            the two are equal, as in files that overlap.
+        id: its id as the format states it. If another record in the file has it, the index appends ``-2``, ``-3`` and
+            so on, unless the two are equal, as in files that overlap. If the format states no ids, a proposal of two
+            parts with a hyphen; see :mod:`exporter.source.content_ids`.
         raw: the record; the index sets ``id``, and ``post_id`` of comments.
     """
 
@@ -75,6 +76,8 @@ class ExportFile(StatedService):
     capabilities = Capabilities(validators=False, user=False, snapshot=True)
     label: ClassVar[str]
     """The name of the format for people."""
+    stated_ids: ClassVar[bool] = True
+    """Whether the format states an id for each record."""
 
     def __init__(self, digest: str = "") -> None:
         self._digest = digest
@@ -142,6 +145,13 @@ class ExportFile(StatedService):
         That record may come later or in another part. The index adds its address to the entry as ``featured``.
         """
         return ""
+
+    def likenesses(self, _kind: Kind, _raw: Raw) -> tuple[str, ...]:
+        """Return the facts by which a record without a stated id is found again after an edit, the surest first.
+
+        An empty text states nothing.
+        """
+        return ()
 
     def pages(self, kind: Kind, _blog_id: str, _entry_ids: Sequence[str]) -> Paginator:
         """Return a paginator for a list of the index."""

@@ -7,12 +7,11 @@ reads it the way it reads an API: page by page, then entry by entry.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import sqlite3
 import zipfile
 import zlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -26,6 +25,8 @@ from exporter.message import message, system_reason
 from exporter.model.exchange import Held, Request, Response
 from exporter.model.kinds import Kind
 from exporter.service.export_file import ExportFile, FoundRecord, Misread, page_records
+from exporter.source import content_ids
+from exporter.source.content_ids import ArchivedRecords, ContentIds, NoRecords, digest_of, without_ids
 from exporter.source.export_files import ExportFiles, ExportPart
 
 T = TypeVar("T")
@@ -34,21 +35,20 @@ MAX_NOTES: Final = 1000
 """Parts that fit no rule and are named; the others are counted."""
 _CHECKED_RECORDS: Final = 1_000
 _LOST_PARTS: Final = 100
-_DIGEST_BYTES: Final = 16
 _SCHEMA: Final = """
 PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
-CREATE TABLE records (kind TEXT, n INTEGER, id TEXT, data BLOB);
+CREATE TABLE records (kind TEXT, n INTEGER, id TEXT, data BLOB, post INTEGER, proposal TEXT, digest BLOB);
 CREATE UNIQUE INDEX ids ON records (kind, id);
 CREATE UNIQUE INDEX places ON records (kind, n);
-CREATE TABLE comment_counts (id TEXT PRIMARY KEY, comments INTEGER) WITHOUT ROWID;
+CREATE INDEX proposals ON records (kind, proposal, digest, post);
+CREATE TABLE comment_counts (post INTEGER PRIMARY KEY, comments INTEGER);
 CREATE TABLE numbers (kind TEXT, id TEXT, number INTEGER, PRIMARY KEY (kind, id)) WITHOUT ROWID;
-CREATE TABLE copies (kind TEXT, id TEXT, digest BLOB, record_id TEXT, PRIMARY KEY (kind, id, digest)) WITHOUT ROWID;
-CREATE TABLE turns (id TEXT PRIMARY KEY, turn INTEGER) WITHOUT ROWID;
-CREATE TABLE wanted (entry TEXT, file TEXT);
+CREATE TABLE turns (kind TEXT, id TEXT, turn INTEGER, PRIMARY KEY (kind, id)) WITHOUT ROWID;
+CREATE TABLE wanted (entry INTEGER, file TEXT);
 """
-"""``numbers`` has the last number behind an id that several records propose, and ``copies`` finds equal ones of them.
-``turns`` counts the comments of the current entry by the id that they propose."""
+"""A record's ``n`` is its number in its kind, and ``post`` that of a comment's entry. ``proposal`` is the id that its
+format proposes. ``numbers`` has the last number behind a proposal, and ``turns`` counts equal records of a part."""
 
 
 @dataclass
@@ -63,6 +63,7 @@ class FileIndex:
         uncounted: how many more there are.
         losses: sentences about content that could not be read.
         address: the address of the blog as a record states it; empty if none does.
+        archived: the archive's records, whose ids the same records keep.
     """
 
     files: ExportFiles
@@ -72,10 +73,11 @@ class FileIndex:
     uncounted: int = 0
     losses: list[str] = field(default_factory=list)
     address: str = ""
+    archived: ArchivedRecords = field(default_factory=NoRecords)
     _counts: dict[str, int] = field(default_factory=dict)
-    _current: str = ""
+    _current: int | None = None
+    _proposal: str = ""
     _again: bool = False
-    _new_comments: int = 0
 
     def build(self, check: Callable[[], None] = lambda: None) -> None:
         """Read the files; ``check`` is called often and may raise to stop.
@@ -85,6 +87,7 @@ class FileIndex:
         self.path.unlink(missing_ok=True)
         self._open()
         for part in self.files.parts:
+            self._database.execute("DELETE FROM turns")
             try:
                 with part.open() as file:
                     for number, found in enumerate(self.service.read(file, part.name)):
@@ -94,14 +97,21 @@ class FileIndex:
             except (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
                 reason = system_reason(error) if isinstance(error, OSError) and error.errno else str(error)
                 self._lose(message("{file} could not be read to its end: {reason}", file=part.name, reason=reason))
-        self._count_comments()
+        if not self.service.stated_ids:
+            ids = ContentIds(self._database, self.service, self.archived)
+            for kind in (Kind.ENTRIES, Kind.COMMENTS):
+                ids.give(kind)
+        self._database.execute(
+            "INSERT INTO comment_counts SELECT post, COUNT(*) FROM records WHERE kind = ? GROUP BY post",
+            (str(Kind.COMMENTS),),
+        )
         self._add_featured()
         self._database.commit()
 
     def _open(self) -> None:
         os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         self._database = sqlite3.connect(self.path, check_same_thread=False)
-        self._database.executescript(_SCHEMA)
+        self._database.executescript(_SCHEMA + content_ids.SCHEMA)
 
     def close(self) -> None:
         """Close and delete the index."""
@@ -119,27 +129,31 @@ class FileIndex:
         stored = Kind.ENTRIES if kind is Kind.ENTRY_LIST else kind
         size = page_records(kind)
         begin = (number - 1) * size
-        rows = self._database.execute(
-            "SELECT data, comments FROM records LEFT JOIN comment_counts USING (id)"
-            " WHERE kind = ? AND n >= ? AND n < ? ORDER BY n",
-            (str(stored), begin, begin + size),
-        )
-        found = ((lossless_json.loads(data), comments) for data, comments in rows)
+        found = self._records(stored, "n >= ? AND n < ? ORDER BY n", begin, begin + size)
         if kind is not Kind.ENTRY_LIST:
-            return [raw for raw, _ in found]
-        return [self.service.list_item(raw, comments or 0) for raw, comments in found]
+            return [lossless_json.loads(data) for _, data in found]
+        counts = dict(
+            self._database.execute("SELECT * FROM comment_counts WHERE post >= ? AND post < ?", (begin, begin + size))
+        )
+        return [self.service.list_item(lossless_json.loads(data), counts.get(n, 0)) for n, data in found]
 
     def record(self, kind: Kind, record_id: str) -> bytes | None:
         """Return a record as JSON, or ``None``."""
-        row = self._database.execute(
-            "SELECT data FROM records WHERE kind = ? AND id = ?", (str(kind), record_id)
-        ).fetchone()
-        return None if row is None else bytes(row[0])
+        return next((data for _, data in self._records(kind, "id = ?", record_id)), None)
 
     def first(self, kind: Kind) -> bytes | None:
         """Return the first record of a kind as JSON, or ``None``."""
-        row = self._database.execute("SELECT data FROM records WHERE kind = ? AND n = 0", (str(kind),)).fetchone()
-        return None if row is None else bytes(row[0])
+        return next((data for _, data in self._records(kind, "n = 0")), None)
+
+    def _records(self, kind: Kind, condition: str, *values: object) -> Iterator[tuple[int, bytes]]:
+        """Yield numbers and records, with their ids."""
+        posts = "SELECT entries.id FROM records AS entries WHERE entries.kind = 'entries' AND entries.n = records.post"
+        for number, record_id, data, post in self._database.execute(
+            f"SELECT n, id, data, ({posts}) FROM records WHERE kind = ? AND {condition}",  # noqa: S608 - no value is in it
+            (str(kind), *values),
+        ):
+            ids = {"id": record_id} if post is None else {"id": record_id, "post_id": post}
+            yield number, bytes(data)[:-1] + b"," + lossless_json.dumps(ids)[1:]
 
     def _add(self, part: ExportPart, found: FoundRecord | Misread) -> None:
         if isinstance(found, Misread):
@@ -154,89 +168,74 @@ class FileIndex:
         if not self.address:
             self.address = self.service.blog_address(found.raw)
         if found.kind is Kind.ENTRIES:
-            self._count_comments()
-            self._current, self._again = self._store(found, repeats=True)
+            self._proposal = found.id
+            self._database.execute("DELETE FROM turns WHERE kind = ?", (str(Kind.COMMENTS),))
+            self._current, self._again = self._store(found)
             if not self._again and (wanted := self.service.wanted_file(found.raw)):
                 self._database.execute("INSERT INTO wanted VALUES (?, ?)", (self._current, wanted))
-        elif found.kind is Kind.COMMENTS:
-            # A second copy of an entry repeats its comments; the same comment twice in one copy is two comments.
-            turn = self._turn(found.id)
-            proposed = found.id if turn == 1 else f"{found.id}-{turn}"
-            raw = {**found.raw, "post_id": self._current}
-            _, again = self._store(found._replace(id=proposed, raw=raw), repeats=self._again)
-            self._new_comments += not again
         else:
-            self._store(found, repeats=True)
+            self._store(found)
 
-    def _turn(self, comment_id: str) -> int:
-        """Count a comment that proposes an id; return its number among those in the current entry."""
+    def _store(self, found: FoundRecord) -> tuple[int, bool]:
+        """Store a record, unless it repeats one; return the number of either, and whether it does."""
+        kind, proposal = str(found.kind), found.id
+        post = self._current if found.kind is Kind.COMMENTS else None
+        if post is not None and not self.service.stated_ids:
+            proposal = content_ids.of_entry(proposal, self._proposal)
+        data = without_ids(found.raw)
+        digest = digest_of(data)
+        repeats = self._repeated(found.kind, proposal, digest, post)
+        if repeats is not None:
+            return repeats, True
+        number = self._counts.get(kind, 0)
+        record_id = self._free(kind, proposal) if self.service.stated_ids else None
+        row = (kind, number, record_id, data, post, proposal, digest)
+        self._database.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        self._counts[kind] = number + 1
+        return number, False
+
+    def _repeated(self, kind: Kind, proposal: str, digest: bytes, post: int | None) -> int | None:
+        """Return the number of an equal record in another part, or ``None``.
+
+        Two equal records in one part are two, unless the format states ids and they are no comments.
+        """
+        turn = 0
+        if kind is Kind.COMMENTS or not self.service.stated_ids:
+            if len(self.files.parts) == 1 and not self._again:
+                return None
+            key = str(kind), f"{post}\0{proposal}\0{digest.hex()}"
+            turn = self._database.execute(
+                "INSERT INTO turns VALUES (?, ?, 0) ON CONFLICT DO UPDATE SET turn = turn + 1 RETURNING turn", key
+            ).fetchone()[0]
         row = self._database.execute(
-            "INSERT INTO turns VALUES (?, 1) ON CONFLICT DO UPDATE SET turn = turn + 1 RETURNING turn", (comment_id,)
+            "SELECT n FROM records WHERE kind = ? AND proposal = ? AND digest = ? AND post IS ?"
+            " ORDER BY n LIMIT 1 OFFSET ?",
+            (str(kind), proposal, digest, post, turn),
         ).fetchone()
-        return int(row[0])
+        return None if row is None else int(row[0])
 
-    def _count_comments(self) -> None:
-        """Store the number of new comments for the current entry, and forget their ids."""
-        if self._new_comments:
-            self._database.execute(
-                "INSERT INTO comment_counts VALUES (?, ?)"
-                " ON CONFLICT DO UPDATE SET comments = comments + excluded.comments",
-                (self._current, self._new_comments),
-            )
-            self._new_comments = 0
-        self._database.execute("DELETE FROM turns")
+    def _free(self, kind: str, proposal: str) -> str:
+        """Return the proposal, with a number if another record has it."""
+        while True:
+            row = self._database.execute(
+                "INSERT INTO numbers VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET number = number + 1 RETURNING number",
+                (kind, proposal),
+            ).fetchone()
+            found = proposal if row[0] == 1 else f"{proposal}-{row[0]}"
+            taken = self._database.execute("SELECT 1 FROM records WHERE kind = ? AND id = ?", (kind, found)).fetchone()
+            if taken is None:
+                return found
 
     def _add_featured(self) -> None:
         """Add the addresses of their pictures to the entries that name one."""
         for entry, file in self._database.execute("SELECT entry, file FROM wanted"):
-            shown, wanted = self.record(Kind.ENTRIES, entry), self.record(Kind.FILES, file)
-            if shown is None or wanted is None:
-                continue
-            url = self.service.upload(lossless_json.loads(wanted)).url
+            wanted = self.record(Kind.FILES, file)
+            url = "" if wanted is None else self.service.upload(lossless_json.loads(wanted)).url
             if url:
-                data = lossless_json.dumps({**lossless_json.loads(shown), "featured": url})
-                self._database.execute(
-                    "UPDATE records SET data = ? WHERE kind = ? AND id = ?", (data, str(Kind.ENTRIES), entry)
-                )
-
-    def _store(self, found: FoundRecord, *, repeats: bool) -> tuple[str, bool]:
-        """Store a record under a free id; return the id, and whether an equal record already has it."""
-        if self._insert(found, found.id):
-            return found.id, False
-        digest = hashlib.blake2b(lossless_json.dumps(found.raw), digest_size=_DIGEST_BYTES).digest()
-        if repeats:
-            known = self._equal(found, digest)
-            if known is not None:
-                return known, True
-        key = str(found.kind), found.id
-        row = self._database.execute("SELECT number FROM numbers WHERE kind = ? AND id = ?", key).fetchone()
-        number = 2 if row is None else row[0] + 1
-        while not self._insert(found, f"{found.id}-{number}"):
-            number += 1
-        record_id = f"{found.id}-{number}"
-        self._database.execute("INSERT OR REPLACE INTO numbers VALUES (?, ?, ?)", (*key, number))
-        self._database.execute("INSERT OR IGNORE INTO copies VALUES (?, ?, ?, ?)", (*key, digest, record_id))
-        return record_id, False
-
-    def _insert(self, found: FoundRecord, record_id: str) -> bool:
-        """Store a record under an id, unless another one has it."""
-        kind = str(found.kind)
-        place = self._counts.get(kind, 0)
-        data = lossless_json.dumps({**found.raw, "id": record_id})
-        row = (kind, place, record_id, data)
-        done = self._database.execute("INSERT OR IGNORE INTO records (kind, n, id, data) VALUES (?, ?, ?, ?)", row)
-        if done.rowcount:
-            self._counts[kind] = place + 1
-        return bool(done.rowcount)
-
-    def _equal(self, found: FoundRecord, digest: bytes) -> str | None:
-        """Return the id of an equal record among those that proposed the same id."""
-        if self.record(found.kind, found.id) == lossless_json.dumps({**found.raw, "id": found.id}):
-            return found.id
-        row = self._database.execute(
-            "SELECT record_id FROM copies WHERE kind = ? AND id = ? AND digest = ?", (str(found.kind), found.id, digest)
-        ).fetchone()
-        return None if row is None else str(row[0])
+                where = str(Kind.ENTRIES), entry
+                (data,) = self._database.execute("SELECT data FROM records WHERE kind = ? AND n = ?", where).fetchone()
+                data = lossless_json.dumps({**lossless_json.loads(data), "featured": url})
+                self._database.execute("UPDATE records SET data = ? WHERE kind = ? AND n = ?", (data, *where))
 
     def _lose(self, text: str) -> None:
         if len(self.losses) < _LOST_PARTS:
@@ -292,8 +291,12 @@ class FileClient:
         """The proof that a record is absent, for its tombstone."""
         return {"absent_in_file": self.files.path.name, **self.service.options}
 
-    def prepare(self, folder: Path, check: Callable[[], None] = lambda: None) -> None:
+    def prepare(
+        self, folder: Path, check: Callable[[], None] = lambda: None, archived: ArchivedRecords | None = None
+    ) -> None:
         """Read the files into an index in ``folder``; ``check`` may raise to stop.
+
+        ``archived`` has the archive's newest records, whose ids the same records keep.
 
         Raises:
             ServiceError: the files hold no entry.
@@ -302,6 +305,7 @@ class FileClient:
             return
         folder.mkdir(parents=True, exist_ok=True)
         self.index = FileIndex(self.files, self.service, folder / "source.sqlite")
+        self.index.archived = archived or NoRecords()
         self.index.build(check)
         if not self.index.count(Kind.ENTRIES):
             reason = self.index.losses[0] if self.index.losses else message("it holds no entry")

@@ -408,23 +408,20 @@ def _shown(text: str) -> str:
 
 
 def _entry_id(raw: dict[str, Any]) -> str:
-    """Return the digits of an entry's date; without a valid one, a hash of its name, address or title."""
+    """Return the digits of an entry's date and a hash of its address or name, else its title, else its text."""
     written = read_date(last_text(raw, "DATE"))
-    if written is not None:
-        return written.digits
-    names = ("BASENAME", "UNIQUE URL", "PATH", "TITLE")
-    basis = next(([name, value] for name in names if (value := last_text(raw, name))), None)
-    return f"undated-{_digest(basis or [f'{key}={raw[key]}' for key in sorted(raw)])}"
+    names = ("UNIQUE URL", "BASENAME", "TITLE", "BODY")
+    basis = next(([name, value] for name in names if (value := last_text(raw, name))), [])
+    return f"{'undated' if written is None else written.digits}-{_digest(basis)}"
 
 
 def _comment_id(raw: dict[str, Any]) -> str:
-    """Return a comment's date as digits and a hash of its writer, so that an edit of the text keeps the id."""
+    """Return a comment's date as digits and a hash of its writer, else its text."""
     written = read_date(last_text(raw, "DATE"))
-    writer = [last_text(raw, name) for name in (TYPE, "AUTHOR", "BLOG NAME", "URL", "TITLE")]
-    if written is None:
-        return f"undated-{_digest([*writer, last_text(raw, 'DATE'), last_text(raw, TEXT)])}"
-    return f"{written.digits}-{_digest(writer)[:8]}"
+    writer = [last_text(raw, name) for name in ("AUTHOR", "BLOG NAME", "URL", "TITLE")]
+    basis = writer if any(writer) else [raw[TEXT]]
+    return f"{'undated' if written is None else written.digits}-{_digest([raw[TYPE], *basis])}"
 
 
 def _digest(parts: list[str]) -> str:
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:8]

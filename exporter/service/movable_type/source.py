@@ -79,6 +79,7 @@ class MovableType(ExportFile):
 
     name = MOVABLE_TYPE.name
     label = message("a file in Movable Type's import format (MT)")
+    stated_ids = False
     flag_settings = MOVABLE_TYPE.flags
     flag_hint = message(
         "Entries without STATUS are not published, as nothing says who may see them. If everybody may, say so with "
@@ -171,6 +172,18 @@ class MovableType(ExportFile):
         parts = urlsplit(address)
         folder = _DATED_PATH.sub("", parts.path) if _DATED_PATH.search(parts.path) else ""
         return f"{parts.scheme}://{parts.netloc}{folder}/"
+
+    def likenesses(self, kind: Kind, raw: Raw) -> tuple[str, ...]:
+        """Return an entry's name, its text with the date or the title, and a date with seconds."""
+        written = read_date(last_text(raw, "DATE"))
+        date = "" if written is None else written.digits
+        if kind is Kind.COMMENTS:
+            text, post, writer = (last_text(raw, name) for name in (TEXT, "post_id", "AUTHOR"))
+            return _together(post, date, text), _together(post, writer, text)
+        name = last_text(raw, "UNIQUE URL") or last_text(raw, "BASENAME")
+        text = last_text(raw, "BODY") + last_text(raw, "EXTENDED BODY")
+        exact = date if date and not date.endswith("00") else ""
+        return name, _together(date, text), _together(last_text(raw, "TITLE"), text), exact
 
     def title(self, kind: Kind, raw: Raw) -> str:
         """Return the title. A comment without a title has its writer instead."""
@@ -299,6 +312,11 @@ class MovableType(ExportFile):
         if found is None and text:
             problems.append(Problem("DATE", text[:60], message("is not a date")))
         return found, written is not None and written.has_time
+
+
+def _together(*texts: str) -> str:
+    """Return one text for several; empty if one of them is."""
+    return "\0".join(texts) if all(texts) else ""
 
 
 def _all_texts(raw: Raw, name: str) -> list[str]:
