@@ -11,6 +11,7 @@ import pytest
 from exporter.archive.archive import Archive
 from exporter.model.kinds import Kind
 from tests.cli.conftest import Program
+from tests.service.movable_type_shapes import SHAPES, made_posts, written
 from tests.source.reading import back_up, comments_in, posts_in
 
 DAY = "03/01/2024"
@@ -77,6 +78,28 @@ SIX = {
 async def test_the_order_of_a_file_means_nothing(posts: str, tmp_path: Path) -> None:
     assert await changes(tmp_path, SIX[posts], reversed(SIX[posts])) == []
     assert len(posts_in(tmp_path / "archive")) == len(SIX[posts])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", SHAPES)
+async def test_so_it_is_in_files_of_every_service(name: str, tmp_path: Path) -> None:
+    posts = made_posts(3, 30)
+    root = tmp_path / "archive"
+    for number, each in enumerate((posts, posts[::-1], posts[:7] + posts[8:])):
+        path = tmp_path / f"{number}.txt"
+        path.write_bytes(written(each, SHAPES[name]))
+        saved = await back_up(path, root)
+        assert saved.outcome.exit_code == 0, saved.outcome.problems
+        changed = {
+            path.parent.name
+            for kind in ("entries", "comments")
+            for path in root.glob(f"versions/*/{kind}.jsonl")
+            if path.stat().st_size
+        }
+        assert changed == ({"000001"} if number < 2 else {"000001", "000003"})
+    newest = root / "versions" / "000003"
+    lines = [json.loads(line) for line in (newest / "entries.jsonl").read_text("utf-8").splitlines()]
+    assert [line["op"] for line in lines] == ["remove"]
 
 
 async def test_the_order_of_comments_means_nothing(tmp_path: Path) -> None:
