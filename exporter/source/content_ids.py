@@ -63,7 +63,7 @@ def without_ids(raw: Raw) -> bytes:
 
 
 def digest_of(data: bytes) -> bytes:
-    """Return a hash of :func:`without_ids`."""
+    """Return a hash, in a record's case of :func:`without_ids`."""
     return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest()
 
 
@@ -160,16 +160,21 @@ class ContentIds:
             str(Kind.ENTRIES),
             str(kind),
         )
-        shared = self._service.likenesses
-        before = {each: shared(kind, raw) for each, raw in self._loaded(kind, gone)}
+        before = {each: self._likenesses(kind, raw) for each, raw in self._loaded(kind, gone)}
         after = {
-            number: shared(kind, {**lossless_json.loads(data), "post_id": post or ""}) for number, data, post in new
+            number: self._likenesses(kind, {**lossless_json.loads(data), "post_id": post or ""})
+            for number, data, post in new
         }
         for turn in range(max(map(len, before.values()), default=0)):
             ids, numbers = _only(before, turn), _only(after, turn)
             for likeness in ids.keys() & numbers.keys():
                 self._give(kind, numbers[likeness], ids[likeness])
                 del before[ids[likeness]], after[numbers[likeness]]
+
+    def _likenesses(self, kind: Kind, raw: Raw) -> tuple[bytes, ...]:
+        """Return hashes of them, because they hold whole texts; an empty one stays empty."""
+        found = self._service.likenesses(kind, raw)
+        return tuple(digest_of(each.encode("utf-8", "surrogatepass")) if each else b"" for each in found)
 
     def _loaded(self, kind: Kind, rows: Iterable[tuple[str]]) -> Iterator[tuple[str, Raw]]:
         for (record_id,) in rows:
@@ -195,9 +200,9 @@ class ContentIds:
         self._run("UPDATE records SET id = ? WHERE kind = ? AND n = ?", record_id, str(kind), number)
 
 
-def _only(likenesses: dict[K, tuple[str, ...]], turn: int) -> dict[str, K]:
+def _only(likenesses: dict[K, tuple[bytes, ...]], turn: int) -> dict[bytes, K]:
     """Return the records by one of their likenesses, without those that share it with another record."""
-    found: dict[str, K] = {}
+    found: dict[bytes, K] = {}
     several = set()
     for record, each in likenesses.items():
         if turn < len(each) and each[turn]:

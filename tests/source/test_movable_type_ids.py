@@ -195,3 +195,19 @@ def test_a_forgotten_entry_takes_no_other_with_it(program: Program, posts: str, 
     assert program("backup", path, *options, "--accept-removals").code == 0
     bodies = {post.raw["BODY"] for post in posts_in(archive).values()}
     assert bodies == {f"本文{number}" for number in range(8)} - {"本文2"}
+
+
+def test_a_forgotten_comment_takes_no_other_with_it(program: Program, tmp_path: Path) -> None:
+    path, archive = tmp_path / "export.txt", tmp_path / "archive"
+    comments = [said("a", f"返事{number}") for number in range(4)]
+    path.write_text(entry("題", "本文", DAY, *comments) + entry("別", "別の本文", DAY, *comments), "utf-8")
+    options = ("--archive", archive, "--assets", "none", "--no-site", "-q")
+    assert program("backup", path, *options).code == 0
+    post = next(key for key, each in posts_in(archive).items() if each.title == "題")
+    gone = next(key for key, each in comments_in(archive).items() if each.text == "返事1" and each.post_id == post)
+    assert program("forget", archive, "--comment", gone, "-y").code in {0, 3}
+    more = [*comments, said("a", "返事4")][::-1]
+    path.write_text(entry("別", "別の本文", DAY, *more) + entry("題", "本文", DAY, *more), "utf-8")
+    assert program("backup", path, *options, "--accept-removals").code == 0
+    found = sorted(each.text for each in comments_in(archive).values())
+    assert found == sorted(["返事1", *["返事0", "返事2", "返事3", "返事4"] * 2])
