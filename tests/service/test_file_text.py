@@ -17,6 +17,7 @@ from exporter.service.movable_type.text import (
     UTF_8,
     UTF_16,
     Encoding,
+    encoding_of,
     find_encoding,
     repaired,
     text_of,
@@ -116,6 +117,22 @@ def test_each_part_of_a_joined_file_has_its_own_encoding(first: str, second: str
     assert decoded(inside) == f"{one}-----\n{ping}--------\n"
 
 
+@pytest.mark.parametrize("piece", [1, 7, 100_000])
+@pytest.mark.parametrize("other", ["utf-8", "utf-8-sig", "euc_jp", "cp932"])
+@pytest.mark.parametrize("mark", ["utf-16", "utf-16-be"])
+def test_parts_in_utf16_may_come_first_and_last(
+    mark: str, other: str, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exporter.service.movable_type.text.PIECE_BYTES", piece)
+    text = f"AUTHOR: umi\nTITLE: 海\n-----\nBODY:\n{JAPANESE}\n-----\n--------\n"
+    wide = text.encode(mark) if mark == "utf-16" else b"\xfe\xff" + text.encode(mark)
+    same = text.encode(other)
+    for parts in ([same, wide], [wide, same], [wide, same, wide], [wide, wide]):
+        file = io.BytesIO(b"".join(parts))
+        found = "".join(text_of(file, encoding_of(file)))
+        assert found.replace("\ufeff", "") == text * len(parts)
+
+
 @pytest.mark.parametrize(
     "part",
     ["둘째 글입니다".encode("euc_kr"), "中文的文章".encode("gb2312"), b"caf\xe9", "二".encode("cp932"), b"\xe3\x81"],
@@ -123,6 +140,11 @@ def test_each_part_of_a_joined_file_has_its_own_encoding(first: str, second: str
 def test_bytes_whose_encoding_is_in_doubt_are_marked(part: bytes) -> None:
     _, bad, _ = repaired(decoded((JAPANESE * 9).encode() + b"\n-----\nPING:\n" + part + b"\n-----\n"))
     assert bad
+
+
+def test_many_changes_of_the_encoding_take_linear_time() -> None:
+    data = (b"\xff\xfeA\0" + b"AUTHOR: a\n") * 20_000
+    assert "".join(text_of(io.BytesIO(data), UTF_8)) == "AAUTHOR: a\n" * 20_000
 
 
 def test_one_character_in_two_reads(monkeypatch: pytest.MonkeyPatch) -> None:

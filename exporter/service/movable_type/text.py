@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import BinaryIO, Final
 
 from exporter.service import euc_jp
@@ -34,10 +35,17 @@ _LATIN_LETTERS: Final = bytes(range(0xC0, 0x100))
 _MARKED: Final = re.compile("[\udc80-\udcff]")
 _MARK_OF_ENTRY: Final = re.compile(rb"(?<=[\r\n])(?=-{8})")
 _MARK_OF_SECTION: Final = re.compile(rb"(?<=[\r\n])(?=-{5})")
+_UTF_16_MARK: Final = re.compile(rb"\xff\xfe|\xfe\xff")
+_UTF_16_PART: Final = re.compile(rb"\xff\xfe(?=[\t-~]\0)|\xfe\xff(?=\0[\t-~])")
+_HEAD: Final = re.compile(rb"(?:\xef\xbb\xbf)?(?:AUTHOR|TITLE|STATUS|DATE|BASENAME|UNIQUE URL) ?: ?[^\0]")
+"""A head in an encoding other than UTF-16, which has a NUL next to each of these letters."""
+_LONGEST_FOUND: Final = 32
 _THREE_BYTES: Final = re.compile(rb"[\xe0-\xef][\x80-\xbf]{2}")
 _KANA: Final = re.compile("[ぁ-ゖァ-ヺ]")
 _HALF_WIDTH: Final = re.compile("[｡-ﾟ]")
 _ASCII: Final = re.compile("[\x00-\x7f]+")
+_ENDS_OF_ENTRIES: Final = (b"\n--------", b"\r--------")
+_ENDS_OF_SECTIONS: Final = (b"\n-----", b"\r-----")
 _NO_TRAIL_BYTES: Final = (b"\n", b"\r", b">", b" ")
 """Bytes that are a whole character in every encoding here but UTF-16."""
 _ISO_2022_JP: Final = (b"\x1b$B", b"\x1b$@", b"\x1b(J")
@@ -90,7 +98,7 @@ def encoding_of(file: BinaryIO) -> Encoding:
 
     def pieces() -> Iterator[bytes]:
         try:
-            yield from _pieces(file)
+            yield from _without_utf16(file)
         except Exception:  # noqa: BLE001 - files, ZIPs and compressors have many kinds
             return
 
@@ -104,7 +112,7 @@ def find_encoding(pieces: Iterator[bytes]) -> Encoding:
     high = bad_utf8 = never_euc = alone = alone_letters = 0
     escapes = False
     utf8 = codecs.getincrementaldecoder("utf-8")(_ESCAPE)
-    for number, piece in enumerate(pieces):
+    for number, piece in enumerate(filter(None, pieces)):
         if number == 0:
             for bom, codec in _BOMS:
                 if piece.startswith(bom):
@@ -143,9 +151,9 @@ def text_of(file: BinaryIO, encoding: Encoding, others: Counter[str] | None = No
     The byte order mark is left out. :func:`repaired` replaces the marks. ``others`` counts the entries and sections in
     other encodings, by the names of these.
     """
-    found = _whole(file) if encoding is UTF_16 else _Parts(encoding, Counter() if others is None else others).read(file)
+    parts = _Parts(UTF_8 if encoding is UTF_16 else encoding, Counter() if others is None else others)
     held, begin = "", True
-    for piece in found:
+    for piece in parts.read(_without_utf16(file)):
         text = held + piece
         held = "\r" if text.endswith("\r") else ""
         text = _with_line_ends(text.removesuffix("\r") if held else text)
@@ -156,11 +164,32 @@ def text_of(file: BinaryIO, encoding: Encoding, others: Counter[str] | None = No
         yield "\n"
 
 
-def _whole(file: BinaryIO) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder(UTF_16.codec)(UTF_16.errors)
-    for piece in _pieces(file):
-        yield decoder.decode(piece)
-    yield decoder.decode(b"", True)
+def _without_utf16(file: BinaryIO) -> Iterator[bytes]:
+    """Yield a file with its parts in UTF-16 as UTF-8. Such a part begins with its mark, and ends at another head."""
+    held = b""
+    decoder: codecs.IncrementalDecoder | None = None
+    begin = True
+    for piece in chain(_pieces(file), [b""]):
+        held += piece
+        if begin and piece and len(held) < len(codecs.BOM_UTF16):
+            continue
+        at = 0
+        done = []
+        while True:
+            found = _UTF_16_MARK.match(held) if begin else None
+            found = found or (_UTF_16_PART if decoder is None else _HEAD).search(held, at)
+            begin = False
+            end = found.start() if found else max(at, len(held) - _LONGEST_FOUND) if piece else len(held)
+            made = held[at:end]
+            if decoder is not None:
+                made = decoder.decode(made, bool(found) or not piece).encode("utf-8", "surrogatepass")
+            done.append(made)
+            at = end
+            if not found:
+                break
+            decoder = codecs.getincrementaldecoder(UTF_16.codec)(UTF_16.errors) if decoder is None else None
+        held = held[at:]
+        yield b"".join(done)
 
 
 class _Parts:
@@ -170,13 +199,14 @@ class _Parts:
         self._main = self._current = encoding
         self._others = others
 
-    def read(self, file: BinaryIO) -> Iterator[str]:
+    def read(self, pieces: Iterator[bytes]) -> Iterator[str]:
         held = bytearray()
-        for piece in _pieces(file):
+        for piece in pieces:
             held += piece
-            end = max(held.rfind(b"\n-----"), held.rfind(b"\r-----")) + 1
+            end = max(map(held.rfind, _ENDS_OF_ENTRIES)) + 1
             if not end and len(held) > _MOST_HELD_BYTES:
-                end = max(map(held.rfind, _NO_TRAIL_BYTES)) + 1 or len(held)
+                end = max(map(held.rfind, _ENDS_OF_SECTIONS)) + 1
+                end = end or max(map(held.rfind, _NO_TRAIL_BYTES)) + 1 or len(held)
             if end:
                 yield self._decoded(bytes(held[:end]))
                 del held[:end]
