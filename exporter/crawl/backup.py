@@ -229,16 +229,16 @@ class BackupRun:
             opened.callback(state.close)
             parent = state.version or None
             sealed = self._sealed(parent)
-            await self._prepare(opened, state)
+            recorded = self.client.recorder is not None
+            purpose = settings.purpose(self.service.options, parent, sealed, recorded=recorded)
+            view = None if self._joins is None else await self._view(self._joins, state, opened, purpose)
+            base = state if view is None else view.state
+            await self._prepare(opened, base)
             self._emit(Started(self.settings.blog_id, parent))
             if later is not None:
                 self._emit(ClockDiffers(timestamp(self.clock.now()), run_before=later))
-            recorded = self.client.recorder is not None
-            purpose = settings.purpose(self.service.options, parent, sealed, recorded=recorded)
             checkpoint = await opened.enter_async_context(self._checkpoint(purpose))
             await self._recording.begin(checkpoint, opened)
-            view = None if self._joins is None else await self._view(self._joins, state, opened, purpose)
-            base = state if view is None else view.state
             freshness = Freshness(self._freshness_file(), sealed)
             pages = SeenPages(self._layout, purpose, checkpoint.spools)
             opened.callback(pages.close)
