@@ -6,7 +6,7 @@ Two forms are in use, which agree in the bytes that both have:
 - Code page 51932 has the rows 13 and 89 to 92 of Windows' Shift_JIS, in two bytes.
 - eucJP-ms has them too, and IBM's characters that JIS X 0212 lacks in three bytes, ``8F F3 F3`` to ``8F F4 FE``.
 
-Both are error handlers for Python's codec, whose name is :data:`CODEC`.
+Both are error handlers for Python's codec, whose name is :data:`CODEC`: it reads the rest, also piece by piece.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ STRICT: Final = "blog-exporter-euc-jp"
 """The handler that refuses bytes without a meaning."""
 MARKING: Final = "blog-exporter-euc-jp-marking"
 """The handler that marks bytes without a meaning, like ``surrogateescape``."""
+REPLACING: Final = "blog-exporter-euc-jp-replacing"
+"""The handler that writes one U+FFFD for bytes without a meaning."""
 
 _THREE_BYTES: Final = 0x8F
 _MAX_RUN_BYTES: Final = 2048
@@ -32,6 +34,11 @@ _IBM: Final = (
 """IBM's characters that JIS X 0212 lacks, in the order of eucJP-ms."""
 
 
+def handlers(codec: str) -> tuple[str, str]:
+    """Return the names of the error handlers of any codec that refuse, and that replace, bytes without a meaning."""
+    return (STRICT, REPLACING) if codec == CODEC else ("strict", "replace")
+
+
 def _strict(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeDecodeError):
         raise error
@@ -42,13 +49,24 @@ def _strict(error: UnicodeError) -> tuple[str, int]:
 
 
 def _marking(error: UnicodeError) -> tuple[str, int]:
+    character, bad, end = _lenient(error)
+    return character or "".join(chr(0xDC00 + byte) for byte in bad), end
+
+
+def _replacing(error: UnicodeError) -> tuple[str, int]:
+    character, _, end = _lenient(error)
+    return character or "\ufffd", end
+
+
+def _lenient(error: UnicodeError) -> tuple[str, bytes, int]:
+    """Return the character, or none and the bytes without a meaning, and where to read on."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     character, size = _addition(error.object[error.start : error.start + 3])
     if not character and size == 2 and _lacks_a_byte(error.object, error.start):
         size = 1
     end = error.start + size
-    return character or "".join(chr(0xDC00 + byte) for byte in error.object[error.start : end]), end
+    return character, error.object[error.start : end], end
 
 
 def _lacks_a_byte(data: bytes, at: int) -> bool:
@@ -82,3 +100,4 @@ def _addition(found: bytes) -> tuple[str, int]:
 
 codecs.register_error(STRICT, _strict)
 codecs.register_error(MARKING, _marking)
+codecs.register_error(REPLACING, _replacing)

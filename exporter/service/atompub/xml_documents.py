@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from exporter.message import message
+from exporter.service import euc_jp
 from exporter.xml.tree import MEMORY_BYTES, NotXml, XmlDocument
 
 _ENCODINGS: Final[Mapping[str, str]] = {
@@ -43,7 +44,7 @@ def decoded(data: bytes, content_type: str = "") -> str:
 
 def _decoded(data: bytes, encoding: str) -> str:
     try:
-        return data.decode(encoding).removeprefix("\ufeff")
+        return data.decode(encoding, euc_jp.handlers(encoding)[0]).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise NotXml(message("byte {at:,} is not {encoding}", at=error.start, encoding=encoding)) from None
 

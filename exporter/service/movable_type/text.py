@@ -262,7 +262,7 @@ def _has_escapes(data: bytes) -> bool:
 
 def _strictly(data: bytes, encoding: Encoding) -> str | None:
     try:
-        return data.decode(encoding.codec, euc_jp.STRICT if encoding is EUC_JP else "strict")
+        return data.decode(encoding.codec, euc_jp.handlers(encoding.codec)[0])
     except UnicodeDecodeError:
         return None
 

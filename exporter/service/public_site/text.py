@@ -10,8 +10,9 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Final, NamedTuple
+
+from exporter.service import euc_jp
 
 _SCANNED_BYTES: Final = 4096
 """The HTML Standard looks for the statement in the first 1,024; some templates begin with long comments."""
@@ -29,7 +30,6 @@ _LABELS: Final = {
 _NO_TEXTS: Final = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7"})
 """Python's codecs that no page is written in; the Encoding Standard refuses them."""
 _TRIED: Final = ("utf-8", "euc_jp", "cp932")
-_EXTENDED: Final = "blog-exporter-euc-jp"
 _ISO_2022_JP: Final = "iso2022_jp_ext"
 _JIS_RUN: Final = re.compile(rb"\x1b(?:\$(\(D|[B@])|\(([A-Z]))([^\x1b]*)")
 _FAULTS: Final = re.compile("[\ufffd\x80-\x9f\ue000-\uf8ff]")
@@ -48,8 +48,6 @@ _KANA: Final = re.compile("[\u3041-\u3096][^\u3041-\u3096]*" * 3)
 """Three hiragana, without which a text that is valid in its stated encoding is not read in another one."""
 _LONG_SEQUENCES: Final = re.compile("[\u0800-\uffff]")
 """Characters of three bytes in UTF-8, whose pattern other encodings do not form by chance."""
-_IBM_ROWS: Final = (0xF3F3, 0xF4FE)
-"""The first and the last code of the characters that IBM adds behind 8F in the EUC-JP of Unix (eucJP-ms)."""
 
 
 class PageText(NamedTuple):
@@ -134,12 +132,10 @@ def _known(label: str) -> str:
 
 
 def _decoded(body: bytes, encoding: str) -> PageText:
-    if encoding == "euc_jp":
-        text = body.decode(encoding, _EXTENDED)
-    elif encoding == _ISO_2022_JP and body.isascii():
-        text = _JIS_RUN.sub(_in_euc, body).decode("euc_jp", _EXTENDED)
+    if encoding == _ISO_2022_JP and body.isascii():
+        text = _JIS_RUN.sub(_in_euc, body).decode(euc_jp.CODEC, euc_jp.REPLACING)
     else:
-        text = body.decode(encoding, "replace")
+        text = body.decode(encoding, euc_jp.handlers(encoding)[1])
     return PageText(text, encoding, text.count("\ufffd") - body.count(b"\xef\xbf\xbd") * (encoding == "utf-8"))
 
 
@@ -149,45 +145,3 @@ def _in_euc(run: re.Match[bytes]) -> bytes:
         high = bytes(byte | 0x80 if byte > 0x20 else byte for byte in run[3])
         return high if run[1] != b"(D" else re.sub(rb"[\x80-\xff]{2}", b"\x8f\\g<0>", high)
     return run[3] if run[2] != b"I" else b"".join(b"\x8e" + bytes((byte | 0x80,)) for byte in run[3])
-
-
-def _with_extensions(error: UnicodeError) -> tuple[str, int]:
-    """Decode the characters that NEC and IBM added, such as ①, ㈱ and 髙; Python's EUC-JP lacks them.
-
-    Any other error is U+FFFD for a whole character, so that the text after it stays readable.
-    """
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    code = error.object[error.start : error.start + 3]
-    if code[:1] == b"\x8f" and len(code) == 3 and min(code[1:]) >= 0xA1:
-        return _of_ibm(code[1], code[2]), error.start + 3
-    if len(code) < 2 or min(code[:2]) < 0xA1:
-        return "\ufffd", error.start + 1
-    return _of_nec(code[0] - 0xA0, code[1] - 0xA0), error.start + 2
-
-
-def _of_nec(row: int, cell: int) -> str:
-    """Return the character in a row of JIS X 0208; Shift_JIS has the same rows, and its codec more."""
-    lead = (row + 0x101) // 2 if row <= 62 else (row + 0x181) // 2
-    trail = cell + (0x9E if row % 2 == 0 else 0x3F if cell < 64 else 0x40)
-    return bytes((lead & 0xFF, trail)).decode("cp932", "replace")[:1]
-
-
-def _of_ibm(first: int, second: int) -> str:
-    """Return a character of eucJP-ms behind 8F."""
-    place = (first - 0xF3) * 94 + second - (_IBM_ROWS[0] & 0xFF)
-    found = _ibm_characters()
-    return found[place] if _IBM_ROWS[0] <= first << 8 | second <= _IBM_ROWS[1] and place < len(found) else "\ufffd"
-
-
-@cache
-def _ibm_characters() -> str:
-    """Return the characters of IBM that JIS X 0208 and 0212 lack, in their order: symbols, then those of Shift_JIS."""
-    trails = (*range(0x40, 0x7F), *range(0x80, 0xFD))
-    kanji = (bytes((lead, trail)).decode("cp932", "ignore") for lead in (0xFA, 0xFB, 0xFC) for trail in trails)
-    later = "".join(each for each in kanji if len(each) == 1 and "\u3400" <= each < "\uff00")
-    lacking = "".join(each for each in later if not each.encode("euc_jp", "ignore"))
-    return "ⅰⅱⅲⅳⅴⅵⅶⅷⅸⅹⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩ＇＂㈱№℡" + lacking
-
-
-codecs.register_error(_EXTENDED, _with_extensions)

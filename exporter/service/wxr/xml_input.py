@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final
 
 from exporter.message import message
+from exporter.service import euc_jp
 from exporter.xml.reader import XmlFault
 
 PIECE_BYTES: Final = 65_536
@@ -29,13 +30,13 @@ _DECLARED: Final = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z
 _CODECS: Final = frozenset(
     re.split(
         " ",
-        "ascii big5 cp1250 cp1251 cp1252 cp932 cp949 euc_jis_2004 euc_jp euc_kr gb18030 gb2312 gbk iso2022_jp "
+        "ascii big5 cp1250 cp1251 cp1252 cp932 cp949 euc_jp euc_kr gb18030 gb2312 gbk iso2022_jp "
         "iso8859-1 iso8859-15 iso8859-2 koi8-r shift_jis utf-8",
     )
 )
-_LARGER: Final = {"shift_jis": "cp932", "euc_jp": "euc_jis_2004", "gb2312": "gb18030", "gbk": "gb18030"}
+_LARGER: Final = {"shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030"}
 """Codecs that read all that a codec reads, and the additions of its users."""
-_GUESSES: Final = ("euc_jis_2004", "cp932")
+_GUESSES: Final = (euc_jp.CODEC, "cp932")
 _MAX_BAD_SHARE: Final = 0.2
 """The largest share of undecodable characters in a text that still counts as UTF-8."""
 
@@ -58,7 +59,8 @@ def pieces(file: BinaryIO) -> Iterator[str | XmlFault]:
         data = file.read(PIECE_BYTES)
     if not mark:
         return
-    decoder = codecs.getincrementaldecoder(mark)()
+    strict, lenient = euc_jp.handlers(mark)
+    decoder = codecs.getincrementaldecoder(mark)(strict)
     while True:
         state = decoder.getstate()
         try:
@@ -66,9 +68,9 @@ def pieces(file: BinaryIO) -> Iterator[str | XmlFault]:
         except UnicodeError as error:
             at = error.start if isinstance(error, UnicodeDecodeError) else 0
             decoder.setstate(state)
-            decoder.errors = "replace"
+            decoder.errors = lenient
             text = decoder.decode(data, not data)
-            decoder.errors = "strict"
+            decoder.errors = strict
             reason = message("bytes that are no text in this encoding; they became �")
             yield XmlFault(line + data.count(b"\n", 0, at), reason, lost=True)
         yield text
@@ -91,7 +93,7 @@ def _codec(head: bytes, data: bytes) -> str:
         return "utf-8"
     for codec in (*named, *_GUESSES):
         try:
-            codecs.getincrementaldecoder(codec)().decode(data, False)
+            codecs.getincrementaldecoder(codec)(euc_jp.handlers(codec)[0]).decode(data, False)
         except UnicodeError:
             continue
         return codec
