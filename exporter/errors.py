@@ -6,7 +6,9 @@ The tree, with exit codes::
     ├── UsageError                    2
     │   └── CopyEncrypted
     ├── Incomplete                    3
-    ├── MassDisappearance             4
+    ├── RunRefused                    4
+    │   ├── MassDisappearance
+    │   └── JoinRefused
     ├── NoSuchRecord                  5
     ├── Stale                         6
     ├── LastRunFailed                 7
@@ -97,16 +99,18 @@ class Incomplete(BlogExporterError):
     exit_code = 3
 
 
-class MassDisappearance(BlogExporterError):
-    """Too many records are missing at once, so nothing was written."""
+class RunRefused(BlogExporterError):
+    """A run would change the archive in a way that its owner may not want, so nothing was written."""
 
     exit_code = 4
 
 
-class JoinRefused(BlogExporterError):
-    """A second source has hardly any entry of the archive, so it may be another blog; nothing was written."""
+class MassDisappearance(RunRefused):
+    """Too many records are missing, or have lost their text, at once."""
 
-    exit_code = 4
+
+class JoinRefused(RunRefused):
+    """A second source has hardly any entry of the archive, so it may be another blog."""
 
 
 class NoSuchRecord(BlogExporterError):

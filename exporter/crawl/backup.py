@@ -47,7 +47,7 @@ from exporter.crawl.recording import RunRecording
 from exporter.crawl.removals import Removals, find_removals, leave_out, refuse_mass_disappearance
 from exporter.crawl.seen_pages import SeenPages
 from exporter.crawl.tasks import finish_in_thread
-from exporter.errors import BlogExporterError, Interrupted, JoinRefused, MassDisappearance, NoMemory, UsageError
+from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory, RunRefused, UsageError
 from exporter.message import message, said
 from exporter.model.kinds import Kind
 from exporter.service.declarations import BLOG_V1
@@ -189,7 +189,7 @@ class BackupRun:
                 raise
             await self._finish("interrupted" if isinstance(self._end, Interrupted) else "failed", self._end)
             raise self._end from None
-        except (MassDisappearance, JoinRefused) as error:
+        except RunRefused as error:
             await self._finish("refused", error)
             raise
         except BlogExporterError as error:

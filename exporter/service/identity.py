@@ -14,6 +14,7 @@ from datetime import datetime, time, timedelta
 from hashlib import sha256
 from typing import Final
 from urllib.parse import unquote, urlsplit
+from zlib import crc32
 
 from exporter.html.text import plain_text
 from exporter.model.records import Comment, Post, Upload
@@ -26,6 +27,7 @@ _TELLING: Final = 12
 """Letters from which on a comment's text and writer tell it from others; a shorter one needs its time."""
 _UNMISTAKABLE: Final = 40
 """Letters from which on a text alone tells its record from others."""
+_PIECES: Final = 4
 _ANY, _NONE = "any time", "no time"
 
 
@@ -63,8 +65,10 @@ def entry_signs(post: Post, *, sought: bool) -> set[str]:
     found: list[tuple[str, ...]] = [("link", address_key(post.permalink))] if post.permalink else []
     if title and post.date is not None:
         has_time = post.date.time() != time()
-        moments = _moments(post.date, sought=sought, has_time=has_time) - {_ANY, _NONE}
-        found += [("title", title, when) for when in moments]
+        for when in _moments(post.date, sought=sought, has_time=has_time) - {_ANY, _NONE}:
+            # Several entries of a day may have one title, such as "Untitled"; a minute is one entry's.
+            parts = {""} if "T" in when else _parts(words) | ({""} if not (sought and words) else set())
+            found += [("title", title, when, part) for part in parts]
     if words and (title or len(words) >= _TELLING):
         found.append(("text", title, words))
     if len(words) >= _UNMISTAKABLE:
@@ -99,6 +103,12 @@ def _moments(date: datetime | None, *, sought: bool, has_time: bool) -> set[str]
     if sought:
         return {_minute(date), day, _NONE}
     return {*(_minute(date + timedelta(minutes=each)) for each in (-1, 0, 1)), f"in {day}", _ANY}
+
+
+def _parts(words: str) -> set[str]:
+    """Return pieces of a text that it shares with its summary and with most of its edited forms, hardly with others."""
+    pieces = {words[at : at + _TELLING] for at in range(max(1, len(words) - _TELLING + 1))}
+    return {words[:_TELLING], *sorted(pieces, key=lambda piece: crc32(piece.encode("utf-8", "replace")))[:_PIECES]}
 
 
 def _hashed(sign: tuple[str, ...]) -> str:

@@ -489,7 +489,7 @@ async def test_records_after_a_damaged_line_of_the_checkpoint_are_read_again(cra
         crawl = crawl_of(service)
         assert (await crawl.run()).code == 0
         for key, record in list(blog.entries.items()):
-            blog.entries[key] = {**fields(record), "title": f"改題{key}"}
+            blog.entries[key] = {**fields(record), "title": f"改題された {key} 番の記事"}
         await die(crawl, EntryRead, 20)
         spool = crawl.root / ".work/checkpoint/entries.jsonl"
         lines = spool.read_bytes().splitlines(keepends=True)

@@ -162,7 +162,7 @@ async def test_a_source_alone(tmp_path: Path, name: str, change: str) -> None:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("names", permutations(JOINABLE, 2), ids=" then ".join)
+@pytest.mark.parametrize("names", list(permutations(JOINABLE, 2)), ids=" then ".join)
 @pytest.mark.thorough
 async def test_two_sources(tmp_path: Path, names: tuple[str, str], change: str) -> None:
     for forgotten in FORGET:

@@ -54,7 +54,7 @@ def back_up(runs: Runs, service: DemoService, root: Path, *options: str, **how: 
 def edit(blog: Blog) -> None:
     """Edit every entry, so that a run needs as much space again."""
     for key, record in blog.entries.items():
-        blog.entries[key] = {**fields(record), "title": "改題"}
+        blog.entries[key] = {**fields(record), "title": f"改題された {key} 番の記事"}
 
 
 @pytest.mark.parametrize("limit", [2_000, 60_000, 150_000, 200_000])

@@ -68,7 +68,7 @@ class Figures:
 def edit(blog: Blog, number: int) -> None:
     """Edit some entries, add one with a comment, and remove a comment."""
     for key in list(blog.entries)[number % 3 :: 3]:
-        blog.entries[key] = {**fields(blog.entries[key]), "title": f"改題{number}"}
+        blog.entries[key] = {**fields(blog.entries[key]), "title": f"{number} 回目に改題された {key} 番の記事"}
     blog.entries[900 + number] = {**fields(blog.entries[1]), "entry_id": str(900 + number), "title": "新しい記事"}
     blog.comments.append(comment_record(900 + number, 900 + number, "みなと", "一番乗り！", datetime(2030, 1, 1)))  # noqa: DTZ001
     del blog.comments[0]
