@@ -24,7 +24,6 @@ from exporter.frozen import frozen
 from exporter.message import message, said, stored
 from exporter.model.kinds import KIND_NAMES, Kind
 from exporter.model.publication import Declared
-from exporter.model.records import Audience
 from exporter.service.interface import BlogService, Cursor, EntryAnswer, Original, Validators, WrongRecord
 
 if TYPE_CHECKING:
@@ -158,6 +157,7 @@ class Ingest:
         answered: the entries of this run whose answers carry their comments.
         originals: the asset records of the kept answers, by their addresses.
         shortages: by entry, the sentence about comments that its answer states and does not carry.
+        textless: new entries of which the answer has no text, not even an empty one.
         kept_out: the records that were forgotten and stay out.
         pages: the known pages of each list; ``None`` to parse every page.
     """
@@ -184,6 +184,7 @@ class Ingest:
     answered: dict[str, bool] = field(default_factory=dict)
     originals: dict[str, dict[str, Any]] = field(default_factory=dict)
     shortages: dict[str, str] = field(default_factory=dict)
+    textless: set[str] = field(default_factory=set)
     kept_out: KeptOut = field(default_factory=KeptOut)
     pages: SeenPages | None = None
 
@@ -199,6 +200,7 @@ class Ingest:
         self.restored = found.records
         self._known = {} if self.service.capabilities.linked_lists else found.pages
         self.answered, self.originals, self.shortages = found.answered, found.originals, found.shortages
+        self.textless = found.textless
 
     def distrust(self, records: Mapping[Kind, Collection[str]]) -> None:
         """Make the run write damaged records again, from a second copy in the archive or from the service."""
@@ -559,6 +561,8 @@ class Ingest:
             "etag": validators.etag,
             "last_modified": validators.last_modified,
         }
+        if entry_id in self.textless:
+            note["textless"] = True
         if answered.original is not None:
             note["original"] = self.originals[answered.original.url]
         if answered.data is not None and self.service.capabilities.comments_in_entries:
@@ -594,14 +598,6 @@ class Ingest:
             if entry_id in self.answered:
                 found[comment_id] = entry_id
         return found
-
-    def comments_of(self, entry_ids: Collection[str]) -> Iterator[str]:
-        """Yield the archived comments of entries."""
-        wanted = set(entry_ids)
-        for comment_id, _ in self.ledgers[Kind.COMMENTS].base.keys.items() if wanted else ():
-            raw = self.state.load(Kind.COMMENTS, str(comment_id))
-            if raw is not None and self.service.post_id(raw) in wanted:
-                yield str(comment_id)
 
     async def _ask_for_entry(self, entry_id: str, sweep: int) -> EntryAnswer:
         """Read one entry into the ledger."""
@@ -656,11 +652,6 @@ class Ingest:
             self._judge(entry_id, data)
         self.ledgers[Kind.ENTRIES].observe(entry_id, frozen, sweep)
 
-    def was_public(self, entry_id: str) -> bool:
-        """Return whether an entry was public when the archive's newest version was made."""
-        raw = self.state.load(Kind.ENTRIES, entry_id)
-        return raw is not None and self.service.post(raw).audience is Audience.PUBLIC
-
     def _judge(self, entry_id: str, data: dict[str, Any]) -> None:
         """Compare a new or changed entry with its list item and the archive.
 
@@ -678,6 +669,8 @@ class Ingest:
         if fault is not None:
             raise WrongRecord("entry/get", {self.service.key_fields[Kind.ENTRIES]: entry_id}, 200, fault)
         self.texts.count(bodies)
+        if before is None and self.service.lacks_text(data):
+            self.textless.add(entry_id)
 
     def _fault_of_blank(self, entry_id: str) -> str | None:
         """Return a problem if an entry has neither a title nor a text, but its list item has a title."""

@@ -380,6 +380,7 @@ class Restored:
         answered: the entries whose answers carry comments, and whether these are restored.
         originals: the asset records of kept answers, by their addresses.
         shortages: by entry, the sentence about comments that its answer states and does not carry.
+        textless: new entries of which the answer has no text, not even an empty one.
     """
 
     records: int = 0
@@ -387,6 +388,7 @@ class Restored:
     answered: dict[str, bool] = field(default_factory=dict)
     originals: dict[str, dict[str, Any]] = field(default_factory=dict)
     shortages: dict[str, str] = field(default_factory=dict)
+    textless: set[str] = field(default_factory=set)
 
 
 def restore(checkpoint: Checkpoint, ledgers: Mapping[Kind, Ledger], freshness: Freshness) -> Restored:
@@ -476,6 +478,8 @@ def _take_reading(note: dict[str, Any], ledger: Ledger, freshness: Freshness, fo
         return
     ledger.mark(note["read"], note["sweep"])
     freshness.note(note["read"], *_read_as(note))
+    if "textless" in note:
+        found.textless.add(note["read"])
     if "original" in note:
         found.originals[note["original"]["url"]] = note["original"]
     if "shortage" in note:

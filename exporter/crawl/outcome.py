@@ -167,6 +167,8 @@ def assess(ingest: Ingest, assets: AssetSummary) -> tuple[dict[str, Any], list[R
     in_lists: list[tuple[Kind, str]] = [(kind, text) for kind, result in sweeps.items() for text in result.problems]
     in_lists += [(kind, text) for kind, texts in ingest.doubts().items() for text in texts]
     unread += [RecordProblem(str(Kind.ENTRIES), entry_id, text) for entry_id, text in ingest.shortages.items()]
+    no_text = message("its answer has no text, not even an empty one; look at it at the service, and run again")
+    unread += [RecordProblem(str(Kind.ENTRIES), entry_id, no_text) for entry_id in sorted(ingest.textless)]
     others: list[tuple[Kind, str]] = []
     if user is not None:
         others.append((Kind.USER, message("the user could not be read: {user}", user=user)))

@@ -16,6 +16,7 @@ from exporter.crawl.tasks import for_each
 from exporter.errors import ApiError, ServiceError
 from exporter.message import message
 from exporter.model.kinds import Kind
+from exporter.model.records import Audience
 from exporter.service.interface import NotShown, Refused
 
 if TYPE_CHECKING:
@@ -151,8 +152,11 @@ def _remove(removals: Removals, ingest: Ingest, entry_id: str, evidence: dict[st
 def _remove_comments(removals: Removals, ingest: Ingest) -> None:
     """Record the removal of the comments that only the pages of removed entries carried."""
     if ingest.service.capabilities.comments_in_entries:
-        for comment_id in ingest.comments_of(removals.of(Kind.ENTRIES)):
-            removals.evidence[Kind.COMMENTS][comment_id] = {"entry_gone": True}
+        gone = removals.of(Kind.ENTRIES)
+        for comment_id, _ in ingest.ledgers[Kind.COMMENTS].base.keys.items() if gone else ():
+            raw = ingest.state.load(Kind.COMMENTS, str(comment_id))
+            if raw is not None and ingest.service.post_id(raw) in gone:
+                removals.evidence[Kind.COMMENTS][str(comment_id)] = {"entry_gone": True}
 
 
 def _named(ingest: Ingest, asked: set[str]) -> list[str]:
@@ -193,7 +197,8 @@ async def _ask(ingest: Ingest, entry_ids: Collection[str], concurrency: int) -> 
 def _proves_removal(ingest: Ingest, entry_id: str, error: ApiError) -> bool:
     """Return whether an answer proves that the service has an entry no longer, or no longer shows a public one."""
     if isinstance(error, NotShown):
-        return ingest.was_public(entry_id)
+        raw = ingest.state.load(Kind.ENTRIES, entry_id)
+        return raw is not None and ingest.service.post(raw).audience is Audience.PUBLIC
     return error.status in _GONE or isinstance(error, Refused)
 
 
@@ -219,6 +224,7 @@ def leave_out(ingest: Ingest) -> None:
         if kept_out.resembles(post):
             kept_out.entries.add(entry_id)
             ingest.unread.pop(entry_id, None)
+            ingest.textless.discard(entry_id)
             ledgers[Kind.ENTRIES].drop(entry_id)
             ledgers[Kind.ENTRY_LIST].drop(entry_id)
     for comment_id in _new(ledgers[Kind.COMMENTS]):

@@ -313,6 +313,10 @@ class BlogV1(BlogService):
         read = FieldReader(raw, self.timezone)
         return read.text("entry_text"), read.text("ps_text")
 
+    def lacks_text(self, raw: Raw) -> bool:
+        """Return whether an entry has no ``entry_text`` (2.2)."""
+        return raw.get("entry_text") is None
+
     def _listed(self, raw: Raw) -> Post:
         """Read a list item as an entry without a text."""
         read = FieldReader(raw, self.timezone)

@@ -327,6 +327,10 @@ class Records(ABC):
         post = self.post(raw)
         return post.body, post.more
 
+    def lacks_text(self, _raw: Raw) -> bool:
+        """Return whether an entry's full record has no text, not even an empty one, where all have one."""
+        return False
+
     @abstractmethod
     def comment(self, raw: Raw) -> Comment:
         """Read a comment."""

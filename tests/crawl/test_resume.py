@@ -508,3 +508,19 @@ async def test_records_after_a_damaged_line_of_the_checkpoint_are_read_again(cra
         assert ran.outcome.resumed_from is not None
         assert folded(crawl.root) == held(blog)
         assert findings(crawl.root) == []
+
+
+async def test_a_new_entry_without_a_text_is_named_after_an_interruption_and_believed_the_second_time(
+    crawl_of: MakeCrawl,
+) -> None:
+    blog = generated_blog(12, 5, 0)
+    blog.entries[3] = {name: value for name, value in fields(blog.entries[3]).items() if name != "entry_text"}
+    async with DemoService(blog) as service:
+        crawl = crawl_of(service)
+        await die(crawl, EntryRead, 11)
+        for reasons in ("entries 3: its answer has no text, not even an empty one", ""):
+            ran = await crawl.run(refresh="changed")
+            assert ran.code == (3 if reasons else 0)
+            assert ran.reasons.startswith(reasons)
+            assert folded(crawl.root)[Kind.ENTRIES].keys() == {str(key) for key in blog.entries}
+            assert crawl.gets.count("3") <= 1
