@@ -554,7 +554,14 @@ class BackupRun:
         self.outcome.assets = await read_assets(download, ledgers[Kind.ASSETS])
 
     def _note_reading(self) -> None:
-        notes = self.service.notes
+        notes = list(self.service.notes)
+        if echoes := self.client.echoes:
+            notes.append(
+                message(
+                    "Answers to {operations} hold the token that the run sent; the archive has *** in its place.",
+                    operations=", ".join(sorted(echoes)),
+                )
+            )
         if notes:
             self._emit(SourceNotes(tuple(notes[:_NOTES_SHOWN]), len(notes[_NOTES_SHOWN:])))
 

@@ -7,12 +7,15 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 from urllib.parse import quote, urlsplit
 
 from exporter.errors import ApiError, ServiceError, UsageError
 from exporter.message import message
 from exporter.text import printable
+
+_TELLING_CHARACTERS: Final = 8
+"""A shorter secret may be in a text by chance."""
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
 _HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
@@ -182,6 +185,7 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self.secrets: frozenset[str] = frozenset()
         self._forms: set[str] = set()
+        self._telling: list[bytes] = []
         self._secrets: re.Pattern[str] | None = None
         self.learn(secrets)
 
@@ -196,6 +200,11 @@ class Redactor:
             if form
         }
         longest_first = sorted(self._forms, key=len, reverse=True)
+        self._telling = [
+            form.encode("utf-8", "surrogatepass")
+            for form in longest_first
+            if len(form) >= _TELLING_CHARACTERS and not form.isalpha()
+        ]
         self._secrets = re.compile("|".join(map(re.escape, longest_first))) if self._forms else None
 
     def __call__(self, text: str) -> str:
@@ -203,6 +212,16 @@ class Redactor:
         if self._secrets is None or not self._secrets.search(text):
             return text
         return self._secrets.sub("***", text)
+
+    def masked(self, body: bytes) -> bytes:
+        """Return an answer's bytes without the secrets; the same object if it contains none.
+
+        Short secrets and plain words stay, because a text may have them by chance.
+        """
+        for form in self._telling:
+            if form in body:
+                body = body.replace(form, b"***")
+        return body
 
     def clean(self, error: Failure) -> Failure:
         """Remove the secrets from an error's texts in place, and return the error."""

@@ -7,7 +7,7 @@ One engine serves one blog or many. It owns the connection pools, the throttle o
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Protocol, Self, TypeVar
@@ -123,6 +123,7 @@ class Engine:
         rate: float | None = None,
         on_retry: Callable[[RetryEvent], None] = lambda _: None,
         recorder: ExchangeRecorder | None = None,
+        masks_secrets: bool = False,
     ) -> Client:
         """Return a client that sends the requests of one blog to its service.
 
@@ -136,6 +137,7 @@ class Engine:
             rate: the most requests to it per second; ``None`` for no limit.
             on_retry: is called before each wait.
             recorder: records the exchanges; without one nothing is copied.
+            masks_secrets: whether the credentials are masked in answers, which are stored.
 
         Raises:
             UsageError: the base URL or a limit is invalid.
@@ -171,7 +173,8 @@ class Engine:
             chance=self._chance,
         )
         body = MemoryBody(self.budget, max_body)
-        return Client(self, retrying, watch, base, origin, body, sender, credentials, recorder)
+        echoes = set[str]() if masks_secrets else None
+        return Client(self, retrying, watch, base, origin, body, sender, credentials, recorder, echoes)
 
     def restrict(self, origin: str, rate: float) -> None:
         """Send one request at a time to a host, and at most ``rate`` in a second, from now on."""
@@ -339,6 +342,10 @@ class ServiceClient(Protocol):
     def recorder(self) -> ExchangeRecorder | None:
         """Records the exchanges, if they are to be kept."""
 
+    @property
+    def echoes(self) -> Collection[str] | None:
+        """The operations of which an answer held the credentials, which were masked."""
+
     def is_kept(self, request: Request) -> bool:
         """Return whether a conditional request loses nothing: no recorder lacks the answer."""
 
@@ -375,6 +382,7 @@ class Client:
         sender: counts the requests and names the service in messages.
         credentials: provides the credentials.
         recorder: records the exchanges; ``None`` if nothing is copied.
+        echoes: the operations of which an answer held the credentials, which were masked; ``None`` to mask nothing.
     """
 
     engine: Engine
@@ -386,6 +394,7 @@ class Client:
     sender: Sender
     credentials: TokenSource
     recorder: ExchangeRecorder | None = None
+    echoes: set[str] | None = None
 
     @property
     def source(self) -> None:
@@ -451,7 +460,12 @@ class Client:
         objects = self.body.max_bytes * _OBJECT_BYTES_PER_BYTE
 
         def parsed(response: HttpResponse) -> T:
-            return parse(Response(response.status, response.headers, response.body, objects, advice, token_header))
+            body = response.body
+            if self.echoes is not None:
+                body = self.credentials.redactor.masked(body)
+                if body is not response.body:
+                    self.echoes.add(request.operation)
+            return parse(Response(response.status, response.headers, body, objects, advice, token_header))
 
         if self.recorder is not None and self.recorder.keeper is not None:
             return await self._recorded(self.recorder, sent, parsed, recover, holds, probe=probe, once=once)

@@ -127,6 +127,7 @@ async def open_service(
             rate=settings.rate,
             on_retry=on_retry,
             recorder=_recorder(settings) if settings.warc else None,
+            masks_secrets=True,
         )
         yield OpenService(blog_id, service, client)
 

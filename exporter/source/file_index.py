@@ -315,6 +315,10 @@ class FileClient:
     def recorder(self) -> None:
         """Nothing: a file has no exchanges."""
 
+    @property
+    def echoes(self) -> None:
+        """Nothing: no credentials are sent."""
+
     def is_kept(self, _request: Request) -> bool:
         """Return ``True``: nothing is recorded."""
         return True

@@ -7,14 +7,22 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
+from exporter.archive.archive import Archive
+from exporter.demo.content import fields
+from exporter.model.kinds import Kind
+from tests.cli.conftest import Program
+from tests.library.test_forget import places_with
 from tests.service.wordpress_server import PASSWORD, USER, WordPress, served
+from tests.support.generated import generated_blog
 from tests.support.public_blog import PublicBlog, posts, serving
 from tests.support.runs import Done, Runs
+from tests.support.runs import serving as serving_api
 
-SECRET = "abcdEFGH1234"
+SECRET = "abcd/EFGH+1234"
 IN_THE_ENVIRONMENT = {"BLOG_EXPORTER_TOKEN": SECRET, "BLOG_EXPORTER_USER": "me", "BLOG_EXPORTER_NEW_HOME_USER": "me"}
 PLACES = {
     "variable": "",
@@ -171,3 +179,21 @@ async def test_the_sentence_about_a_withheld_token_helps(person: Person, wordpre
     assert said in done.err
     shown = await person.run("doctor", "a", "--json")
     assert json.loads(shown.out)["exit_code"] in {0, 3}
+
+
+def test_a_token_that_a_service_repeats_is_in_no_file(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BLOG_EXPORTER_TOKEN", SECRET)
+    blog, archive = generated_blog(4, 3, 0), tmp_path / "a"
+    texts = {1: f"<p>{SECRET}</p>", 2: f'<a href="https://example.com/?t={quote(SECRET, safe="")}">', 3: "SECRET"}
+    for number, text in texts.items():
+        blog.entries[number] = {**fields(blog.entries[number]), "entry_text": text, "title": f"{number} {text}"}
+    with serving_api(blog, require_token=SECRET) as service:
+        how = ("--base-url", service.base_url, "--archive", archive)
+        done = program("backup", blog.blog_id, *how)
+    assert done.code == 0, done.err
+    assert "Answers to entry/get, entry/list hold the token" in done.err
+    assert places_with([archive], SECRET) == []
+    saved = {key: raw["entry_text"] for key, raw in Archive.open(archive).records(Kind.ENTRIES)}
+    assert (saved["1"], saved["3"]) == ("<p>***</p>", "SECRET")
