@@ -383,7 +383,8 @@ def closing_report(root: Path, settings: Settings, outcome: Outcome, now: dateti
     declared = declared_flags(service, settings, blog_id, Output(verbosity=-1), all_as_draft=False)
     with closing(archive.state()) as state:
         unseen = unseen_entries(state, service, declared)
-    return ClosingReport(remaining, what_is_outside(outcome), unseen, is_signed_in(settings))
+    provable = (outcome.completeness or {}).get("provable") is not False
+    return ClosingReport(remaining, what_is_outside(outcome), unseen, is_signed_in(settings), provable)
 
 
 def countdown_line(remaining: Countdown) -> Message:
@@ -412,8 +413,11 @@ def closing_lines(report: ClosingReport, *, has_fallback: bool) -> Iterator[Mess
     yield countdown_line(report.countdown)
     yield from _unseen_lines(report)
     outside = report.outside
-    if not outside:
+    if not outside and report.provable:
         yield message("Everything that you asked for is in the archive.")
+        return
+    if not outside:
+        yield message("Everything that was found is in the archive, but the blog may have more.")
         return
     yield message("Not in the archive yet:")
     for each in outside[:_PENDING_SHOWN]:

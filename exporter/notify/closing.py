@@ -79,12 +79,13 @@ class Unseen:
 
 @dataclass(frozen=True, slots=True)
 class ClosingReport:
-    """The report of a run about a closing service."""
+    """The report of a run about a closing service; ``provable`` unless the source states no totals."""
 
     countdown: Countdown
     outside: Sequence[Outside]
     unseen: Unseen
     signed_in: bool
+    provable: bool = True
 
 
 def countdown(day: date, now: datetime, zone: tzinfo, begun: Iterable[datetime]) -> Countdown:

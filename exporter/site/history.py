@@ -94,6 +94,7 @@ class Completeness(NamedTuple):
     """The completeness in numbers, with the problems; it stays equal until they change."""
 
     complete: bool
+    provable: bool
     kinds: tuple[KindCompleteness, ...]
     problems: tuple[tuple[str, str, str], ...]
 
@@ -109,7 +110,8 @@ def completeness_at(archive: Archive, version: int) -> Completeness:
             numbers = [part.get("listed"), part.get("saved"), *map(left_out.get, KindCompleteness._fields[3:])]
             kinds.append(KindCompleteness(kind, *(number if type(number) is int else 0 for number in numbers)))
     named = tuple((str(each["kind"]), str(each["id"] or ""), restored_from(each, "reason")) for each in problems)
-    return Completeness(bool(document.get("complete")), tuple(kinds), named)
+    is_provable = document.get("provable") is not False
+    return Completeness(bool(document.get("complete")), is_provable, tuple(kinds), named)
 
 
 class ArchiveHistory:
