@@ -54,6 +54,8 @@ from exporter.setting_types import (
 CONFIG_VARIABLE: Final = f"{PREFIX}CONFIG"
 FILE_NAME: Final = "blog-exporter.toml"
 _BASE: Final = "{base_url}"
+_ADDRESSES: Final = frozenset({"base_url", "profile", "service"})
+"""The settings that name a service with an API, for all blogs of which nothing else does."""
 _BELOW_BASE: Final = ("oauth_authorize_url", "oauth_token_url", "oauth_revoke_url")
 _KEPT_HERE: Final = (
     "token",
@@ -357,7 +359,7 @@ def resolve(
         (Source(Origin.OPTION), _given(options)),
         (Source(Origin.VARIABLE), variables(environment)),
         (Source(Origin.BLOG, str(file.path), blog or ""), {} if blog is None else file.blogs[blog].settings),
-        (Source(Origin.FILE, str(file.path)), file.settings),
+        (Source(Origin.FILE, str(file.path)), _for_archive(file.settings, remembered, service)),
     ]
     if remembered is not None:
         sources.append((Source(Origin.ARCHIVE, str(remembered.path)), remembered.values))
@@ -386,6 +388,15 @@ def resolve(
         **secrets,
         sources=places,
     )
+
+
+def _for_archive(settings: Mapping[str, Any], remembered: Remembered | None, service: str | None) -> Mapping[str, Any]:
+    """Return the settings above a file's tables without a service's address if the archive has one of public pages."""
+    stored: Mapping[str, Any] = {} if remembered is None else remembered.values
+    kind = DECLARATIONS.get(str(stored.get("service", service)))
+    if kind is None or not kind.anonymous or "base_url" not in stored:
+        return settings
+    return {name: value for name, value in settings.items() if name not in _ADDRESSES}
 
 
 def _secrets(

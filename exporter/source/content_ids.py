@@ -83,6 +83,7 @@ class ContentIds:
         self._database = database
         self._service = service
         self._archived = archived
+        self._copies: dict[tuple[Kind, str], int] = {}
 
     def give(self, kind: Kind) -> None:
         """Give every record of the kind its id."""
@@ -190,13 +191,16 @@ class ContentIds:
 
     def _give_new(self, kind: Kind, number: int, wanted: str) -> None:
         """Give an id that no record of file or archive has."""
-        record_id, copy = wanted, 1
+        copy = self._copies.get((kind, wanted), 1)
+        record_id = wanted if copy == 1 else f"{wanted}-{copy}"
         while self._run(
             "SELECT 1 FROM records WHERE kind = ? AND id = ? UNION SELECT 1 FROM archived WHERE kind = ? AND id = ?",
             *(str(kind), record_id) * 2,
         ).fetchone():
             copy += 1
             record_id = f"{wanted}-{copy}"
+        if copy > 1:
+            self._copies[kind, wanted] = copy
         self._run("UPDATE records SET id = ? WHERE kind = ? AND n = ?", record_id, str(kind), number)
 
 

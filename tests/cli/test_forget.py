@@ -191,7 +191,8 @@ def test_the_search_and_the_catalogue_of_a_fleet_lose_it(runs: Runs, archive: Pa
     dry = forget(runs, place, "--author", "まめこ", "--dry-run")
     assert "catalogue.sqlite: without this blog" in dry.out
     assert "search/" in dry.out
-    forget(runs, place, "--author", "まめこ", "--yes")
+    # Exit code 3: replies quote the name.
+    forget(runs, place, "--author", "まめこ", "--yes", code=3)
     left = places_with([fleet / ".fleet", fleet / "catalogue.sqlite"], text, "まめこ")
     assert left == []
     assert text.encode() not in (fleet / "catalogue.sqlite").read_bytes()
@@ -224,7 +225,7 @@ def test_rows_that_an_earlier_update_deleted_leave_no_trace_in_the_catalogue(
         killed.write_text(text)
     (fleet / ".fleet/search").mkdir(parents=True)
     (fleet / f".fleet/search/.{place.parent.name}.txt.tmp").write_text(text)
-    forget(runs, place, "--author", "まめこ", "--yes")
+    forget(runs, place, "--author", "まめこ", "--yes", code=3)
     assert places_with([fleet / ".fleet", catalogue, work], text) == []
     assert text.encode() not in catalogue.read_bytes()
     with sqlite3.connect(catalogue) as database:

@@ -37,6 +37,7 @@ WRITERS: tuple[tuple[str, ...], ...] = (
     ("seal", "--seal-key", "{key}"),
     ("forget", "--entry", "1", "--yes"),
     ("seal", "--seal-key", "{key}", "--rewritten"),
+    ("unjoin", "wordpress"),
 )
 ONLINE: tuple[tuple[str, ...], ...] = (("capture",), ("backup",), ("rename",))
 """Commands that ask the blog; :meth:`Whole.online` knows their options."""

@@ -342,7 +342,7 @@ class WordPressService(WordPressRecords):
         self, _blog_id: str, entry_id: str, item: Raw | None, _validators: Validators | None = None
     ) -> Call[EntryAnswer]:
         """Return the request for an entry of any type; an unknown one is requested as a post."""
-        route = f"{self.list_of(item or {})}/{quote(entry_id, '')}"
+        route = f"{self.list_of(item or {})}/{quote(entry_id, '', errors='surrogatepass')}"
         request = self._request(route, {"_embed": _EMBED}, editor={})
 
         def parse(response: Response) -> EntryAnswer:
@@ -363,7 +363,7 @@ class WordPressService(WordPressRecords):
         """Return the list that a list item is from."""
         base, kind = item.get(REST_BASE), item.get("type")
         if isinstance(base, str) and base:
-            return quote(base, "")
+            return quote(base, "", errors="surrogatepass")
         return _PAGES if kind == "page" else _POSTS
 
     def entries_call(self, _blog_id: str, items: Mapping[str, Raw]) -> Call[list[Any]]:
