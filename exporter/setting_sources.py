@@ -1,6 +1,6 @@
 """Where settings come from, and which service a secret belongs to.
 
-The address of a service may be found at a stranger's page, or stand in a stranger's list. So a secret goes only to the
+A service's address may come from a stranger's page or list. So a secret goes only to the
 service that its owner named.
 """
 
@@ -71,10 +71,10 @@ class Source(NamedTuple):
 class Owners(NamedTuple):
     """Finds the service that a secret belongs to.
 
-    What is stated beside the secret counts first: ``token_for``, else an address or a profile. An option and a variable
-    are one place, the command; a settings file's table is another one, and what is above its tables is a third. Then
-    count a ``token_for`` anywhere, the address or profile in the command, and the profile of the blog's ID. Beside a
-    secret in an archive an address does not count, because a backup keeps the one that it found.
+    A statement in the same place as the secret counts first: ``token_for``, else an address or a profile. An option and
+    a variable are one place, the command; a settings file's table is another one, and the lines above its tables are a
+    third. Then count a ``token_for`` anywhere, the address or profile in the command, and the profile of the blog's ID.
+    Next to a secret in an archive an address does not count, because a backup keeps the one that it found.
 
     Attributes:
         sources: all sources, in order of precedence.

@@ -407,7 +407,7 @@ def _secrets(
     owners: Owners,
     warn: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Read the secrets. One that belongs to another service is left out of the values, and named as ``withheld``."""
+    """Read the secrets. One that belongs to another service is left out, and named as ``withheld``."""
 
     def secret(variable: str, name: str, in_file: str | None = None) -> str | None:
         found = environment.get(PREFIX + variable) or in_file or _token_from_file(values, name, warn)

@@ -1,4 +1,4 @@
-"""The service that a secret belongs to, by what is stated beside the secret, in the command and elsewhere."""
+"""The service that a secret belongs to, by statements in the same place, in the command and elsewhere."""
 
 from __future__ import annotations
 

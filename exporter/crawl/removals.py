@@ -213,7 +213,7 @@ async def _is_believable(ingest: Ingest) -> bool:
 
 
 def leave_out(ingest: Ingest) -> None:
-    """Take a run's new records with a sign of a forgotten one, and the comments of such entries, out of its ledgers."""
+    """Take new records with a forgotten one's sign, and comments on such entries, out of a run's ledgers."""
     service, ledgers, kept_out = ingest.service, ingest.ledgers, ingest.kept_out
     if not kept_out:
         return

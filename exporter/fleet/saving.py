@@ -80,7 +80,7 @@ def settings_for(blog: DueBlog, options: Mapping[str, str], config: Path | None)
 
 
 def require_obeyed(settings: Settings) -> None:
-    """Refuse settings that only ``backup`` obeys, so that none is ignored silently.
+    """Refuse settings that only ``backup`` obeys, so that it ignores no setting silently.
 
     Raises:
         UsageError: there is one.

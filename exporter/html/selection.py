@@ -122,7 +122,7 @@ def html_without(html: str, unwanted: Callable[[PageElement], Iterable[PageEleme
     if body is None:
         return html
     found = frozenset(unwanted(PageElement(body)))
-    # The parser frees what is inside a removed element, so only the outermost ones are removed.
+    # The parser frees everything inside a removed element, so only the outermost ones are removed.
     for each in [each for each in found if found.isdisjoint(each.ancestors())]:
         each._node.decompose()
     return body.inner_html or ""

@@ -1,6 +1,6 @@
 """Take a second source out of an archive again: a new version without its records, and no more readings of it.
 
-Earlier versions stay as they are, so nothing is lost.
+Earlier versions stay unchanged, so nothing is lost.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def unjoin(archive: Archive, settings: Settings, source: str, clock: Clock) -> U
 
 
 class _Left:
-    """What is left of the records without a source."""
+    """The records that are left without a source."""
 
     def __init__(self, reads: JoinedRecords, source: str) -> None:
         self._reads = reads
@@ -110,7 +110,7 @@ class _Left:
         return KindCounts(total=len(state.kinds[kind]) - gone, changed=len(found) - gone, gone=gone)
 
     def changes(self, state: State, kind: Kind) -> Iterator[ChangedLine]:
-        """Yield the lines of the new version, in order."""
+        """Yield the new lines in order."""
         if kind is Kind.ASSETS:
             return
         for record_id, raw in state.scan(kind):

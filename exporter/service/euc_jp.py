@@ -35,7 +35,7 @@ _IBM: Final = (
 
 
 def handlers(codec: str) -> tuple[str, str]:
-    """Return the names of the error handlers of any codec that refuse, and that replace, bytes without a meaning."""
+    """Return the names of a codec's error handlers that refuse, and that replace, bytes without a meaning."""
     return (STRICT, REPLACING) if codec == CODEC else ("strict", "replace")
 
 

@@ -1,4 +1,4 @@
-"""Facts by which two records are the same entry, comment or file, whoever wrote them down and under which id. Pure.
+"""Facts by which two records are the same entry, comment or file, from any source and under any id. Pure.
 
 Two uses have opposite risks. A join gives each record one partner, and a wrong pair mixes two entries: its facts are
 few, and each one is certain. A forgotten record must not come back through another source or a newer file, so it is
@@ -66,7 +66,7 @@ def entry_signs(post: Post, *, sought: bool) -> set[str]:
     if title and post.date is not None:
         has_time = post.date.time() != time()
         for when in _moments(post.date, sought=sought, has_time=has_time) - {_ANY, _NONE}:
-            # Several entries of a day may have one title, such as "Untitled"; a minute is one entry's.
+            # Several entries on one day may have one title, such as "Untitled"; a minute is one entry's.
             parts = {""} if "T" in when else _parts(words) | ({""} if not (sought and words) else set())
             found += [("title", title, when, part) for part in parts]
     if words and (title or len(words) >= _TELLING):

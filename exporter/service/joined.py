@@ -60,7 +60,7 @@ def parts_of(raw: Raw) -> dict[str, Raw] | None:
 
 
 def gone_of(raw: Raw) -> dict[str, Raw]:
-    """Return the evidence of the services that no longer have a record, by their names."""
+    """Return the evidence from services that no longer have a record, by their names."""
     gone = raw.get(GONE) if parts_of(raw) is not None else None
     return {name: each for name, each in gone.items() if isinstance(each, dict)} if isinstance(gone, dict) else {}
 
@@ -256,7 +256,7 @@ class JoinedRecords(Records):
         return [(service, service.comment(part)) for service, part in self.each(raw)]
 
     def is_live(self, name: str) -> bool:
-        """Return whether a service is asked at its address, so that it shows what is public now."""
+        """Return whether a service is asked at its address, so that it shows the public state now."""
         return not isinstance(self._service(name), ExportFile)
 
     def _has_unknown(self, raw: Raw) -> bool:

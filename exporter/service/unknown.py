@@ -1,4 +1,4 @@
-"""Records of a service that this program does not know, such as one that a newer program added. Pure.
+"""Records from a service that this program does not know, such as one that a newer program added. Pure.
 
 The archive can be shown, exported and checked. No entry is public, because nothing says who may see it.
 """

@@ -142,7 +142,7 @@ class FileIndex:
         return next((data for _, data in self._records(kind, "id = ?", record_id)), None)
 
     def first(self, kind: Kind) -> bytes | None:
-        """Return the first record of a kind as JSON, or ``None``."""
+        """Return the kind's first record as JSON, or ``None``."""
         return next((data for _, data in self._records(kind, "n = 0")), None)
 
     def _records(self, kind: Kind, condition: str, *values: object) -> Iterator[tuple[int, bytes]]:
@@ -195,7 +195,7 @@ class FileIndex:
         return number, False
 
     def _repeated(self, kind: Kind, proposal: str, digest: bytes, post: int | None) -> int | None:
-        """Return the number of an equal record in another part, or ``None``.
+        """Return the number that an equal record has in another part, or ``None``.
 
         Two equal records in one part are two, unless the format states ids and they are no comments.
         """

@@ -1,4 +1,4 @@
-"""The facts of a feed and of the page of the same post, of a blog in a theme that no rule knows."""
+"""The facts in a feed and on the page about one post, in a blog whose theme no rule knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that damages the texts of a large part of a kind is refused, in every field and in every way."""
+"""A run that damages many texts of one kind is refused, in every field and in every way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feature by feature: each source alone and each pair of sources, what the blog's owner changed, and what was forgotten.
+"""Feature by feature: each source alone and each pair of sources, each change by the blog's owner, and each forgotten record.
 
 Whatever the order: nothing hidden is public, nothing forgotten comes back, and nothing else is lost.
 """

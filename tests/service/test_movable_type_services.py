@@ -1,4 +1,4 @@
-"""Files in the shapes of thirteen services, alone and joined: every entry and comment, as it was written."""
+"""Files in the shapes of thirteen services, alone and joined: every entry and comment, unchanged."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Written:
 
 @dataclass
 class Content:
-    """What the blog has now."""
+    """The blog's content now."""
 
     posts: dict[int, Written] = field(default_factory=dict)
 
@@ -100,7 +100,7 @@ class Source:
         raise NotImplementedError
 
     async def read(self, root: Path, content: Content, **more: Any) -> Backup:
-        """Back up the blog as it is now."""
+        """Back up the blog."""
         raise NotImplementedError
 
 

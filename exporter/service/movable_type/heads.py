@@ -41,7 +41,7 @@ class PossibleHead(NamedTuple):
 
 
 def head_begins(text: str, most_lines: int | None = None) -> int | None:
-    """Return the position of the head in a text, or ``None``; ``most_lines`` limits the other lines before it."""
+    """Return the position where a head is in a text, or ``None``; ``most_lines`` limits the other lines before it."""
     at = strange = 0
     for after, line in lines_from(text):
         field = field_of(line)

@@ -97,7 +97,7 @@ def date_near(heading: PageElement, has_date: Callable[[str], bool]) -> str:
 
 
 def _lines(element: PageElement) -> Iterator[str]:
-    """Yield the texts of an element and its descendants, without surroundings."""
+    """Yield the texts in an element and its descendants, without surroundings."""
     if _is_around(element):
         return
     for each in (element, *element.select("*")):

@@ -29,7 +29,7 @@ _MIDNIGHT: Final = "T00:00:00"
 
 
 def feed_facts(item: FeedItem, address: str, timezone: tzinfo) -> dict[str, Any]:
-    """Return the facts in a feed's item by the names of a record's fields, without missing ones."""
+    """Return the facts in a feed's item by names of fields, without missing ones."""
     facts: dict[str, Any] = {
         "title": collapse(plain_text(item.title)),
         _DATE: stated_date(item.published, timezone),

@@ -119,7 +119,7 @@ class SitePaths:
 
 
 def _is_numbered(path: str, base: str) -> bool:
-    """Return whether an address is a page of the list at ``base``, by a number in its query such as ``?page=2``."""
+    """Return whether an address is a page in the list at ``base``, by a number in its query such as ``?page=2``."""
     place, _, query = path.partition("?")
     return place == urlsplit(base).path and _NUMBER.fullmatch(query) is not None
 
