@@ -308,8 +308,9 @@ class FileClient:
         self.index.archived = archived or NoRecords()
         self.index.build(check)
         if not self.index.count(Kind.ENTRIES):
-            reason = self.index.losses[0] if self.index.losses else message("it holds no entry")
-            raise ServiceError("{file}: {reason}.", file=self.files.path.name, reason=reason)
+            if self.index.losses:  # each names its file
+                raise ServiceError("{reason}.", reason=self.index.losses[0])
+            raise ServiceError("{file}: it holds no entry.", file=self.files.path.name)
 
     @property
     def recorder(self) -> None:

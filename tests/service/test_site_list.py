@@ -223,7 +223,7 @@ def test_an_id_leads_back_to_its_address(text: str) -> None:
     "address",
     [
         "javascript:alert(1)", "https://other.example/a/", "https://b.example@evil.example/a/", "https://u:p@b.example/a/",
-        "http://[::1", "mailto:a@b.example", "/wp-login.php", "/a.pdf", "/2020/01/", "/tag/x/", "#top", "", "/", "data:text/html,x",
+        "http://[::1", "mailto:a@b.example", "/wp-login.php", "/a.pdf", "/2020/01/", "/tag/x/", "#top", "", "/", "data:text/html,x", "/?m=202001", "/?y=2020&m=1",
     ],
 )  # fmt: skip
 def test_any_other_address_is_no_post(address: str) -> None:
@@ -267,7 +267,16 @@ def test_a_link_that_says_next_is_followed_wherever_it_leads(text: str) -> None:
 
 @pytest.mark.parametrize(
     "place",
-    ["archives/1001.html", "archives/12345678.html", "diary/?date=20200102", "2020/01/02/umi/", "page12.html", "p/42"],
+    [
+        "archives/1001.html",
+        "archives/12345678.html",
+        "diary/?date=20200102",
+        "2020/01/02/umi/",
+        "page12.html",
+        "p/42",
+        "?m=v&eid=2",
+        "index.php?m=v&eid=2",
+    ],
 )
 def test_a_number_in_an_address_does_not_make_it_a_list(place: str) -> None:
     assert site_paths("b.example", None, "none").post_at(f"/{place}") == place

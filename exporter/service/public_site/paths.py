@@ -35,7 +35,8 @@ _LISTS: Final = re.compile(
     r"|(?:archives?/)?[12][0-9]{3}(?:/[0-9]{1,2}){0,2}/?"
     rf"|{_NUMBERED}"
     r"|(?:wp-(?:admin|content|includes|json)/.*|wp-login\.php.*)"
-    r"|(?:.*\?)(?:cat|tag|author|paged|page|pg|s|q|m|y|month|replytocom|share)=.*"
+    r"|(?:.*\?)(?:cat|tag|author|paged|page|pg|s|q|replytocom|share)=.*"
+    r"|(?:.*\?)(?:m|y|month)=[0-9]+(?:&.*)?"
     r"|(?:.*\?)(?:ym|date)=[12][0-9]{3}-?[01][0-9])",
     re.IGNORECASE,
 )
