@@ -28,7 +28,7 @@ PLACES = {
     "variable": "",
     "file": 'token_file = "{key}"\nnew_home_token_file = "{key}"\nnew_home_user = "me"\n',
     "file and profile": 'token_file = "{key}"\nprofile = "ninja"\n',
-    "file and address": 'token = "{secret}"\nbase_url = "https://api.example.jp"\nuser = "me"\n',
+    "file and address": 'token = "{secret}"\nbase_url = "https://api.example.jp"\nuser = "me"\nretries = 0\n',
     "command": 'token_command = "cat {key}"\nprofile = "ninja"\n',
 }
 PLACE = pytest.mark.parametrize(
