@@ -18,7 +18,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
@@ -379,8 +379,8 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _only(found: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    return {name: found[name] for name in names if name in found}
+def _only(found: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if name in names}
 
 
 def _bytes_of(path: InnerPath) -> bytes | None:

@@ -37,6 +37,7 @@ def reading(
         contradicted=[],
         not_asked=0,
         shortages={},
+        textless=set(),
         kept_out=KeptOut(),
         service=BlogV1(),
         settings=BackupSettings("b.example.jp", "https://api.example.jp", strict_assets=strict_assets),
