@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from exporter.archive import writer
 from exporter.archive.archive import Archive
@@ -45,8 +45,9 @@ from exporter.service.export_file import ExportFile
 from exporter.service.interface import BlogService, Records
 from exporter.service.registry import SERVICES, service_of, way_of
 from exporter.settings import Settings
-from exporter.source.export_files import ExportFiles
-from exporter.source.file_index import FileClient
+
+if TYPE_CHECKING:
+    from exporter.source.export_files import ExportFiles
 
 T = TypeVar("T")
 
@@ -94,6 +95,8 @@ async def open_service(
         UsageError: the address, the token or a limit is invalid, or a service that reads files gets no file.
     """
     if files is not None:
+        from exporter.source.file_index import FileClient  # noqa: PLC0415 - an API needs no index
+
         async with contextlib.nullcontext(engine) if engine is not None else Engine() as shared:
             format_ = files.format.of(settings).of_file(await finish_in_thread(files.digest))
             yield OpenService(blog_id, format_, FileClient(files, format_, shared))
