@@ -159,6 +159,22 @@ def test_a_block_without_an_entry_belongs_to_no_post(before: str, head: str) -> 
     assert ([post.title for post in posts], comments, lost) == (["一"], [], [])
 
 
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "TITLE: 引用\nSTATUS: Publish\nDATE: 01/01/2001 00:00:00\n引用終わり",
+        "TITLE: 引用\nSTATUS: Publish\nDATE: 01/01/2001 00:00:00\nBODY:\n引用終わり",
+        "NO ENTRY: 立入禁止\nTITLE: 看板\nSTATUS: Publish",
+    ],
+)
+def test_the_rest_of_a_draft_behind_a_line_of_hyphens_is_named_and_never_public(inside: str) -> None:
+    draft = f"AUTHOR: u\nTITLE: 下書き\nSTATUS: Draft\n-----\nBODY:\n前\n--------\n{inside}\n"
+    posts, _, lost = read(f"{draft}-----\nEXTENDED BODY:\nひみつ\n-----\n--------\n")
+    assert [each.line for each in lost] == [8]
+    assert [post.audience for post in posts] == [Audience.DRAFT, Audience.PRIVATE]
+    assert "ひみつ" in "".join(post.more for post in posts)
+
+
 def test_a_secret_comment_in_small_letters_stays_secret() -> None:
     comment = "-----\nComment:\nAuthor: a\nSecret: 1\nDate: 03/02/2024 10:00:00\nひみつ\n"
     posts, comments, lost = read(f"{FIRST}{comment}-----\n--------\n")

@@ -256,7 +256,19 @@ def test_the_rest_of_a_blog_behind_numbers_and_months_is_followed(name: str) -> 
     assert found.complete
 
 
-@pytest.mark.parametrize("text", ["次のページ", "Older posts", "過去の記事一覧", "›", "もっと見る »"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "次のページ",
+        "Older posts",
+        "過去の記事一覧",
+        "›",
+        "もっと見る »",
+        "次へ",
+        "以前の記事",
+        '<img src="n.png" alt="次へ">',
+    ],
+)
 def test_a_link_that_says_next_is_followed_wherever_it_leads(text: str) -> None:
     lists = numbered(30, "/more/x{}y")
     lists = {path: page.replace(">2<", f">{text}<").replace(">3<", f">{text}<") for path, page in lists.items()}
@@ -298,3 +310,29 @@ def test_list_pages_that_are_left_out_are_problems() -> None:
 def test_a_page_of_the_blog_is_no_post_because_others_are() -> None:
     found = walk({**numbered(10, "/page/{}"), "/feed": feed("/diary/1.html", "/diary/2.html"), "/about.html": "x"})
     assert "about.html" not in found.ids
+
+
+@pytest.mark.parametrize("lost", [404, 410, 403, "<html><body>busy</body></html>"])
+def test_a_sitemap_of_an_index_that_is_lost_is_a_problem_and_lists_are_read(lost: int | str) -> None:
+    maps = "".join(f"<sitemap><loc>{ORIGIN}/s{n}.xml</loc></sitemap>" for n in (1, 2))
+    urls = "".join(f"<url><loc>{ORIGIN}/diary/{n}.html</loc></url>" for n in range(21, 31))
+    index = {"/sitemap.xml": f"<sitemapindex>{maps}</sitemapindex>", "/s1.xml": f"<urlset>{urls}</urlset>"}
+    found = walk({**numbered(30, "/page/{}"), **index, "/s2.xml": lost})
+    assert len(found.ids) == 30
+    assert not found.complete
+    assert any("/s2.xml" in problem for problem in found.problems)
+
+
+def test_a_home_page_with_newer_posts_than_the_sitemap_is_read() -> None:
+    urls = "".join(f"<url><loc>{ORIGIN}/diary/{n}.html</loc></url>" for n in range(1, 6))
+    found = walk({**numbered(30, "/page/{}"), "/sitemap.xml": f"<urlset>{urls}</urlset>"})
+    assert len(found.ids) == 30
+
+
+@pytest.mark.parametrize("status", [403, 406])
+def test_a_refused_page_of_a_feed_is_not_its_end(status: int) -> None:
+    home = HOME.replace("<head>", '<head><meta name="generator" content="WordPress 6.5">', 1)
+    lists = numbered(30, "/page/{}")
+    newest = [f"/diary/{n}.html" for n in range(30, 10, -1)]
+    answers = {**lists, "/": home + lists["/"], "/feed": feed(*newest[:10]), "/feed?paged=2": feed(*newest[10:])}
+    assert len(walk({**answers, "/feed?paged=3": status}).ids) == 30

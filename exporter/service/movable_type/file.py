@@ -154,10 +154,10 @@ class _Reader:
             begin = head_begins(text, None if self._entry is None else _MOST_LINES_BEFORE if ended else 0)
             if begin is not None and not is_head(text[begin:], following, ended=ended):
                 begin = None
-            if begin is None and ended and self._entry is not None and begins_body(following):
-                yield self._doubt(block.line + 1)
-                yield from self._end_entry(SECTION)
-                yield from self._begin_entry(text, block.line + 1, unseparated=True)
+            if self._entry is not None and ended == begins_body(following) == (begin is None):
+                # A text may have a line like the separator of entries, and sections of its own entry after it.
+                line = block.line + 1 + text.count("\n", 0, begin or 0)
+                yield from self._begin_doubtful(text[begin or 0 :], line)
                 return
             if begin is not None:
                 # The end of the entry before comes first: its separators are not text.
@@ -175,6 +175,13 @@ class _Reader:
         elif self._entry is not None and (yield from self._section(block)):
             return
         yield from self._continue(block)
+
+    def _begin_doubtful(self, text: str, line: int) -> Iterator[Found]:
+        """Begin a private entry with what looks like the head of one."""
+        yield self._doubt(line)
+        yield from self._end_entry(SECTION)
+        after = yield from self._begin_entry(text, line, unseparated=True)
+        yield from self._text(text[after:], line + text.count("\n", 0, after))
 
     def _section(self, block: FileBlock) -> Generator[Found, None, bool]:
         """Begin the section that a block begins with; return whether it does."""
@@ -330,7 +337,7 @@ class _Reader:
 
     def _flush(self) -> Iterator[Found]:
         """Yield the entry, unless that is done, and the comments that wait for it."""
-        if self._entry is not None and NO_ENTRY in self._entry.raw:
+        if self._entry is not None and NO_ENTRY in self._entry.raw and UNSEPARATED not in self._entry.raw:
             reason = message(
                 "a block with {no_entry} belongs to no entry; it is only in the file itself", no_entry=NO_ENTRY
             )

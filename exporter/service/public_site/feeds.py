@@ -224,7 +224,11 @@ def _markup(element: XmlElement | None) -> str:
     elif mode == "escaped" and kind != "text/plain":
         return text
     plain = kind in {"text", "text/plain"} or (not kind and element.local in {"content", "summary"})
-    return escape(text, quote=False) if plain and element.local != "title" else text
+    if element.local == "title":
+        # Titles have references also where their type says that they have none, but no tags.
+        is_text = element.namespace in _ATOM and kind in {"", "text", "text/plain"}
+        return text.replace("<", "&lt;").replace(">", "&gt;") if is_text else text
+    return escape(text, quote=False) if plain else text
 
 
 def _link(element: XmlElement, rel: str) -> str:

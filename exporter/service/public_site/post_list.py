@@ -40,7 +40,8 @@ _FEED_TYPES: Final = ("application/rss+xml", "application/atom+xml", "applicatio
 _ACCEPT: Final = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 _OF_COMMENTS: Final = re.compile(r"comment|コメント", re.IGNORECASE)
 _NEXT: Final = re.compile(
-    r"[\s<«‹←(\[]*(?:(?:次|前|古い|過去)の?(?:ページ|頁|記事一覧|[0-9]+件)|もっと(?:見る|読む)|過去ログ|バックナンバー|アーカイブ|archives?"
+    r"[\s<«‹←(\[]*(?:(?:次|前|古い|過去)の?(?:ページ|頁|記事一覧|[0-9]+件)|(?:次|前)へ|次|(?:以前|過去|古い)の(?:記事|投稿)|もっと(?:見る|読む)"
+    r"|過去ログ|バックナンバー|アーカイブ|archives?"
     r"|(?:older|previous|next|more)\s*(?:posts?|entries|pages?|articles?)?|[>»›→])[\s>»›→)\]]*",
     re.IGNORECASE,
 )
@@ -55,6 +56,7 @@ _POST_LINKS: Final = (
 USUAL_FEEDS: Final = ("feed", "index.rdf", "atom.xml", "rss.xml", "index.xml", "feed.json")
 _USUAL_SITEMAPS: Final = ("sitemap.xml", "sitemap_index.xml", "wp-sitemap.xml")
 _OK: Final = 200
+_MISSING: Final = frozenset({404, 410})
 
 
 @dataclass
@@ -134,6 +136,8 @@ class SiteList:
         self._feeds_read = 0
         self._whole_feed = False
         self._in_sitemaps = 0
+        self._indexed_maps: set[str] = set()
+        self._lost_maps = 0
         self._barren = 0
         self._beyond: set[str] = set()
         self._shapes: Counter[str] = Counter()
@@ -295,8 +299,19 @@ class SiteList:
     def _needs_lists(self) -> bool:
         if self._options.walk != "auto":
             return self._options.walk == "always"
-        covered = bool(self._in_sitemaps) or self._whole_feed
+        covered = (bool(self._in_sitemaps) and not self._lost_maps) or self._whole_feed
+        if covered and self._home is not None:
+            covered = not self._shows_others(self._home)
         return not covered or sum(self._stated.values()) > len(self._posts)
+
+    def _shows_others(self, home: PageElement) -> bool:
+        """Return whether the home page has links to posts that sitemaps and feeds lack, as if these were old."""
+        base = self._paths.home_address
+        for post_id in {self._paths.post_at(each, base) for each in self._post_links(home, base)} - {None}:
+            path = self._paths.post_path(post_id or "")
+            if hash(post_id) not in self._posts and path is not None and self._permits(path):
+                return True
+        return False
 
     def _conclude(self) -> None:
         for place, count in sorted(self._elsewhere.items())[:_NAMED]:
@@ -384,10 +399,14 @@ class SiteList:
 
     def _read_map(self, _request: Request, response: Response, path: str) -> Page:
         if response.status != _OK:
+            if path in self._indexed_maps:
+                self._lose_map(path, message("it answered {status}", status=response.status))
             return self._without(path, response)
         try:
             found = read_sitemap(response.body, response.headers.get("content-type", ""))
         except NoSitemap as error:
+            if path in self._indexed_maps:
+                self._lose_map(path, said(error))
             self._reading.note(
                 message("{address}: {reason}", address=printable(path, _SHOWN_CHARACTERS), reason=said(error))
             )
@@ -397,6 +416,7 @@ class SiteList:
                 message("{address}: {reason}", address=printable(path, _SHOWN_CHARACTERS), reason=found.problem)
             )
         for place in found.maps:
+            self._indexed_maps.add(self._paths.path_of(place) or "")
             self._ask_address("map", place)
         items: list[Any] = []
         for place, lastmod in found.pages:
@@ -404,9 +424,15 @@ class SiteList:
         self._in_sitemaps += len(items)
         return Page(items)
 
+    def _lose_map(self, path: str, reason: str) -> None:
+        """Note that a sitemap in an index could not be read, so that posts may be missing."""
+        self._lost_maps += 1
+        address = printable(path, _SHOWN_CHARACTERS)
+        self._problems.append(message("the sitemap {address} is not read: {reason}", address=address, reason=reason))
+
     def _read_feed(self, _request: Request, response: Response, path: str) -> Page:
         if response.status != _OK:
-            self._whole_feed = self._whole_feed or self._feeds_read > 1
+            self._whole_feed = self._whole_feed or (self._feeds_read > 1 and response.status in _MISSING)
             return self._without(path, response)
         try:
             feed = read_feed(decode_page(response.body, response.headers.get("content-type", "")).text)
@@ -530,7 +556,7 @@ class SiteList:
                 yield each.attribute("href")
 
     def _without(self, path: str, response: Response) -> Page:
-        if response.status not in {404, 410}:
+        if response.status not in _MISSING:
             self._reading.note(
                 message(
                     "{address} answered {status}", address=printable(path, _SHOWN_CHARACTERS), status=response.status
@@ -575,7 +601,9 @@ def _says_next(link: PageElement) -> bool:
     """Return whether a link on a list page leads to the next one."""
     if "next" in link.attribute("rel").lower().split():
         return True
-    return _NEXT.fullmatch(link.text()) is not None
+    texts = [link.text(), link.attribute("aria-label"), link.attribute("title")]
+    texts += [each.attribute("alt") for each in link.select("img")]
+    return any(_NEXT.fullmatch(each) for each in texts if each)
 
 
 def _shape(post_id: str) -> str:

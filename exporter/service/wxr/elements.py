@@ -93,6 +93,7 @@ class _Frame:
         cdata: whether it got text from a CDATA section since the last fault.
         done: whether the rest of it is read as something else.
         cut: whether text was left out.
+        outer: the prefixes before it, if it declares some.
     """
 
     tag: str
@@ -107,6 +108,7 @@ class _Frame:
     cdata: bool = False
     done: bool = False
     cut: bool = False
+    outer: tuple[dict[str, str], dict[str, str]] | None = None
 
     def value(self) -> Any:
         """Return the member for this element."""
@@ -137,7 +139,7 @@ class WxrElements:
         self._frames: list[_Frame] = []
         self._item: Item | None = None
         self._size = 0
-        self._passed_on = self._headed = self._full = False
+        self._passed_on = self._headed = self._full = self._known = False
         self._harmless: dict[str, tuple[int, int]] = {}
 
     def read(self) -> Iterator[Found]:
@@ -166,8 +168,10 @@ class WxrElements:
         """Return why the file is not read from here on; empty if it is."""
         if self._xml.defines_entities:
             return message("it defines XML entities, which no export file needs")
-        known = event.name != "item" or "wp" in self._prefixes.values() or any(map(_is_wordpress, self._names.values()))
-        return "" if known else message("it has no elements of WXR 1.0 to 1.2, the export format of WordPress")
+        if event.name != "item" or self._known:
+            return ""
+        self._known = "wp" in self._prefixes.values() or any(map(_is_wordpress, self._names.values()))
+        return "" if self._known else message("it has no elements of WXR 1.0 to 1.2, the export format of WordPress")
 
     def _start(self, event: Start) -> Iterable[Found]:
         frame = self._frames[-1] if self._frames else None
@@ -178,10 +182,13 @@ class WxrElements:
             self._keep(frame, Markup(f"<{event.name}{written}>"))
             return ()
         if event.name == "rss" and frame is None:
-            self._prefixes, self._foreign, self._names, self._headed = {}, {}, {}, False
+            self._prefixes, self._foreign, self._names, self._headed, self._known = {}, {}, {}, False, False
         self._size += _ELEMENT_CHARACTERS
         kept: Members = {}
+        outer = None
         if attributes:
+            if frame is not None and any(key.startswith("xmlns") for key in attributes):
+                outer = dict(self._prefixes), dict(self._foreign)
             self._bind(attributes)
             kept = {f"@{self._attribute(key)}": value for key, value in attributes.items()}
             self._size += sum(map(len, attributes.values()))
@@ -196,7 +203,7 @@ class WxrElements:
             prefix, colon, _ = event.name.partition(":")
             if colon and prefix in self._foreign:
                 frame.members[f"@xmlns:{prefix}"] = self._foreign[prefix]
-        self._frames.append(_Frame(event.name, name, event.line, kept, name in _CONTAINERS))
+        self._frames.append(_Frame(event.name, name, event.line, kept, name in _CONTAINERS, outer=outer))
         return before
 
     def _bind(self, attributes: dict[str, str]) -> None:
@@ -262,6 +269,9 @@ class WxrElements:
                 self._keep(frame, Markup(f"</{tag}>"))
             return ()
         self._frames.pop()
+        if frame.outer is not None:
+            self._prefixes, self._foreign = frame.outer
+            self._names.clear()
         found: list[Found] = []
         if frame.cut:
             name = printable(frame.name, _NAME_CHARACTERS)
