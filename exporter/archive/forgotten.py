@@ -13,6 +13,7 @@ import hmac
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, field
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
@@ -31,6 +32,8 @@ from exporter.frozen import frozen
 from exporter.message import message
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from exporter.archive.layout import Layout
     from exporter.model.kinds import Kind
 
@@ -77,9 +80,7 @@ class Suppressed:
     """The records that no run may bring back, by the marks in these notes."""
 
     def __init__(self, notes: Iterable[ForgettingNote] = ()) -> None:
-        self._marks: dict[bytes, set[str]] = {}
-        for note in notes:
-            self._marks.setdefault(bytes.fromhex(note.salt), set()).update(note.marks)
+        self._marks = [(bytes.fromhex(note.salt), frozenset(note.marks), note.at[:10]) for note in notes]
 
     def __bool__(self) -> bool:
         return bool(self._marks)
@@ -88,9 +89,14 @@ class Suppressed:
         """Return whether a service's record with this id was forgotten."""
         return self.has_sign(kind, [id_sign(service, record_id)])
 
-    def has_sign(self, kind: Kind, signs: Iterable[str]) -> bool:
-        """Return whether a forgotten record of the kind has one of these signs."""
-        return any(mark(salt, kind, sign) in marks for sign in signs for salt, marks in self._marks.items())
+    def has_sign(self, kind: Kind, signs: Iterable[str], written: date | None = None) -> bool:
+        """Return whether a forgotten record of the kind has one of these signs.
+
+        A record that was ``written`` after a forgetting was not meant. A day is left for time zones.
+        """
+        since = "" if written is None else (written - timedelta(days=1)).isoformat()
+        known = [(salt, marks) for salt, marks, at in self._marks if at >= since]
+        return any(mark(salt, kind, sign) in marks for sign in signs for salt, marks in known)
 
 
 def id_sign(service: str, record_id: str) -> str:

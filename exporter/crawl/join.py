@@ -173,6 +173,11 @@ class Join:
             Kind.ENTRIES,
             lambda record_id, raw: entry_facts(self._service.post(raw, self._state.load(Kind.ENTRY_LIST, record_id))),
         )
+        # An entry whose text a service withheld, for example behind a password, has only its list item.
+        for record_id, item in self._state.scan(Kind.ENTRY_LIST):
+            if self._state.identity(Kind.ENTRIES, record_id) is None:
+                for key in entry_facts(self._service.post(None, item)):
+                    partners.ids[key].append(record_id)
         ids = self._ids[Kind.ENTRIES]
         for own, raw in self._read(Kind.ENTRIES):
             frozen = self._ingest.ledgers[Kind.ENTRY_LIST].frozen(own)

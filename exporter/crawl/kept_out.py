@@ -55,9 +55,10 @@ class KeptOut:
         """Return whether a record has a sign of a forgotten one."""
         if not self:
             return False
+        written = None if record.date is None or record.date.year == 1 else record.date.date()
         if isinstance(record, Post):
-            return self._suppressed.has_sign(Kind.ENTRIES, entry_signs(record, sought=True))
-        return self._suppressed.has_sign(Kind.COMMENTS, comment_signs(record, sought=True))
+            return self._suppressed.has_sign(Kind.ENTRIES, entry_signs(record, sought=True), written)
+        return self._suppressed.has_sign(Kind.COMMENTS, comment_signs(record, sought=True), written)
 
     def without(
         self, service: BlogService, entry_id: str, answer: EntryAnswer, ledgers: Mapping[Kind, Ledger]

@@ -41,10 +41,10 @@ _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9.-]+")
 
 def old_addresses_of(raw: Raw, options: ExportOptions) -> Iterator[str]:
     """Yield the addresses that an entry's record states or that the patterns make of it."""
-    permalink = options.service.post(raw).permalink
-    stated = absolute(permalink, "") if permalink else None
+    post = options.service.post(raw)
+    stated = (absolute(each.permalink, "") for each in (post, *post.others) if each.permalink)
     filled = (pattern.fill(raw) for pattern in options.old_urls)
-    yield from filter(None, [stated, *filled])
+    yield from filter(None, [*stated, *filled])
 
 
 class PostAddresses:
@@ -52,13 +52,13 @@ class PostAddresses:
 
     Args:
         posts: the posts of the export.
-        removed: the newest records of entries that the archive does not hold any more.
+        outside: all records of all other entries, in any version.
     """
 
-    def __init__(self, posts: Posts, removed: Iterable[Raw] = ()) -> None:
+    def __init__(self, posts: Posts, outside: Iterable[Raw] = ()) -> None:
         self._posts: dict[str, str] = {}
         self._hidden: set[str] = set()
-        for entry_id, raw in self._records(posts, removed):
+        for entry_id, raw in self._records(posts, outside):
             for address in old_addresses_of(raw, posts.options):
                 if entry_id in posts:
                     self._posts.setdefault(surt(address), entry_id)
@@ -67,12 +67,12 @@ class PostAddresses:
         self._hidden -= self._posts.keys()
 
     @staticmethod
-    def _records(posts: Posts, removed: Iterable[Raw]) -> Iterator[tuple[str, Raw]]:
+    def _records(posts: Posts, outside: Iterable[Raw]) -> Iterator[tuple[str, Raw]]:
         yield from posts.records.scan(Kind.ENTRIES)
         for entry_id, raw in posts.records.scan(Kind.ENTRY_LIST):
             if posts.records.identity(Kind.ENTRIES, entry_id) is None:
                 yield entry_id, raw
-        yield from (("", raw) for raw in removed)
+        yield from (("", raw) for raw in outside)
 
     def post_at(self, key: str) -> str | None:
         """Return the id of the post with an index key; ``None`` for any other page."""

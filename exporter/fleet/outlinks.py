@@ -157,13 +157,10 @@ class _Blog:
             self._places = found.addresses()
             service = found.posts.options.service
             for entry_id, raw in found.state.scan(Kind.ENTRIES):
-                named = set(self._named_by(service.post(raw)))
                 if entry_id in found.posts:
-                    self._in_entries.update(named)
-                else:
-                    self._hidden |= named
-            for removed in found.removed():
-                self._hidden.update(self._named_by(service.post(removed)))
+                    self._in_entries.update(self._named_by(service.post(raw)))
+            for earlier in found.outside():
+                self._hidden.update(self._named_by(service.post(earlier)))
 
     def _named_by(self, post: Post) -> Iterator[str]:
         base = parsed(post.permalink) or parsed(f"https://{self._archive.info.blog_id}/")

@@ -17,7 +17,7 @@ from exporter.fleet.work import JobOptions
 from exporter.html.links import AddressPattern
 from exporter.library.export import checked_options, require_declared
 from exporter.library.visibility import read_at
-from exporter.library.wacz import removed_entries
+from exporter.library.wacz import records_outside
 from exporter.model.records import Raw
 from exporter.service.registry import service_of
 
@@ -36,13 +36,13 @@ class PublicPosts:
     state: State
     posts: Posts
 
-    def removed(self) -> Iterator[Raw]:
-        """Yield the newest records of entries that the version does not hold any more."""
-        return removed_entries(self.archive, self.state)
+    def outside(self) -> Iterator[Raw]:
+        """Yield the records of entries that are not public, in all versions."""
+        return records_outside(self.archive, self.posts)
 
     def addresses(self) -> PostAddresses:
         """Return the addresses of the public posts, and those of all other entries, removed ones too."""
-        return PostAddresses(self.posts, self.removed())
+        return PostAddresses(self.posts, self.outside())
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from exporter.archive import writer
 from exporter.archive.latest_segments import ChangedLine
 from exporter.archive.lines import put_line, remove_line
 from exporter.archive.manifest import KindCounts
-from exporter.archive.settings_file import remember
+from exporter.archive.settings_file import read_archive_settings, remember
 from exporter.clock import timestamp
 from exporter.crawl.commit import finish_commit, write_version
 from exporter.crawl.outcome import Outcome
@@ -91,7 +91,8 @@ def unjoin(archive: Archive, settings: Settings, source: str, clock: Clock) -> U
                 archive.layout, draft, {kind: left.changes(state, kind) for kind in Kind}, state
             )
         writer.append_run(archive.layout, Outcome.of(made).line())
-        remember(archive.path, {}, without=_OF_A_SOURCE)
+        if read_archive_settings(archive.path).values.get("service", archive.info.service) == source:
+            remember(archive.path, {}, without=_OF_A_SOURCE)
         refresh_latest(archive, present_views(settings, archive.path), segments=segments)
     every = counts.values()
     return Unjoined(made.version, sum(each.changed for each in every), sum(each.gone for each in every))

@@ -128,8 +128,8 @@ def export_wacz(
             if shown is not None:
                 report.infer(shown.pattern.text, shown.matches)
             posts = Posts(state, chosen, report, newest=newest, holds=FOR_READERS)
-            removed = removed_entries(reader, state)
-            package = _Package(reader, posts, kept, find_pages(kept, PostAddresses(posts, removed), _home(kept)))
+            addresses = PostAddresses(posts, records_outside(reader, posts))
+            package = _Package(reader, posts, kept, find_pages(kept, addresses, _home(kept)))
             if wanted.dry_run:
                 file = measure_file(target.name, lambda out: package.write(out, signer, rendered=wanted.rendered))
             else:
@@ -149,17 +149,17 @@ def _home(kept: Sequence[Capture]) -> str:
     return next(iter(kept[-1].info().scope), "")
 
 
-def removed_entries(reader: Archive, state: State) -> Iterator[Raw]:
-    """Yield the newest records of entries that a version removed and that the state does not hold."""
-    seen: set[str] = set()
-    for row in reader.log():
-        if row.counts()[Kind.ENTRIES].gone:
-            for entry_id, _ in line_positions(reader.layout.segment(row.version, Kind.ENTRIES)):
-                if entry_id not in seen and state.identity(Kind.ENTRIES, entry_id) is None:
-                    seen.add(entry_id)
-                    known = reader.last_known(Kind.ENTRIES, entry_id)
-                    if known is not None and known.stored is not None:
-                        yield known.stored.data()
+def records_outside(reader: Archive, posts: Posts) -> Iterator[Raw]:
+    """Yield the records of entries outside of an export in all versions, because they may have had other addresses.
+
+    Raises:
+        ArchiveDamaged: one cannot be read, so that its page would not be recognised.
+    """
+    for version in reader.versions():
+        for kind in (Kind.ENTRIES, Kind.ENTRY_LIST):
+            for entry_id, place in line_positions(reader.layout.segment(version, kind)):
+                if entry_id not in posts and not place.removed:
+                    yield place.read().record()
 
 
 class _Package:

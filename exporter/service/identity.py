@@ -69,6 +69,14 @@ def entry_signs(post: Post, *, sought: bool) -> set[str]:
             # Several entries on one day may have one title, such as "Untitled"; a minute is one entry's.
             parts = {""} if "T" in when else _parts(words) | ({""} if not (sought and words) else set())
             found += [("title", title, when, part) for part in parts]
+    if words and post.date is not None and post.date.time() != time():
+        # An owner may have changed the title, and some of the words.
+        found += [
+            ("minute", each, part)
+            for each in _moments(post.date, sought=sought, has_time=True)
+            if "T" in each
+            for part in _parts(words)
+        ]
     if words and (title or len(words) >= _TELLING):
         found.append(("text", title, words))
     if len(words) >= _UNMISTAKABLE:
