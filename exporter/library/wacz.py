@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
@@ -149,7 +149,7 @@ def _home(kept: Sequence[Capture]) -> str:
     return next(iter(kept[-1].info().scope), "")
 
 
-def records_outside(reader: Archive, posts: Posts) -> Iterator[Raw]:
+def records_outside(reader: Archive, posts: Posts | Collection[str]) -> Iterator[Raw]:
     """Yield the records of entries outside of an export in all versions, because they may have had other addresses.
 
     Raises:

@@ -15,7 +15,10 @@ import pytest
 
 from exporter.archive.archive import Archive
 from exporter.archive.verify import verify
+from exporter.clock import SystemClock
 from exporter.library.forget import ForgettingRequest, forget
+from exporter.library.unjoin import unjoin
+from exporter.library.wacz import records_outside
 from exporter.model.kinds import Kind
 from exporter.model.publication import PostStatus
 from exporter.model.records import Comment, Post
@@ -170,3 +173,52 @@ async def test_two_sources(tmp_path: Path, names: tuple[str, str], change: str) 
             folder = tmp_path / f"{forgotten} {then}"
             folder.mkdir()
             await check(folder, names, change, forgotten, then)
+
+
+async def test_a_file_joins_an_entry_of_which_the_address_shows_only_a_list_item(tmp_path: Path) -> None:
+    root, content = tmp_path / "archive", Content.made()
+    content.change(CHANGED, password="himitsu")
+    wordpress, file = SOURCES["wordpress"](), SOURCES["movable-type"]()
+    async with wordpress.opened(tmp_path), file.opened(tmp_path):
+        assert (await wordpress.read(root, content)).outcome.exit_code == 3
+        assert (await file.read(root, content)).outcome.exit_code == 0
+    blog = Blog(root, file.settings())
+    assert len(blog.posts) == len(content.posts)
+    assert not blog.is_public(blog.post(CHANGED))
+    assert blog.is_public(blog.post(FORGOTTEN))
+
+
+@pytest.mark.parametrize("names", [("public-site", "movable-type"), ("movable-type", "public-site")], ids=" then ".join)
+async def test_the_address_of_a_withdrawn_entry_stays_known(tmp_path: Path, names: tuple[str, str]) -> None:
+    """A capture may have its page, which an export leaves out by the address."""
+    root, content = tmp_path / "archive", Content.made()
+    sources = [SOURCES[name]() for name in names]
+    async with AsyncExitStack() as opened:
+        for source in sources:
+            await opened.enter_async_context(source.opened(tmp_path))
+            await source.read(root, content)
+        hidden = Blog(root, sources[0].settings()).post(CHANGED)
+        assert hidden is not None
+        content.change(CHANGED, hidden=True)
+        page = next(source for source in sources if source.name == "public-site")
+        await page.read(root, content)
+    blog = Blog(root, page.settings())
+    shown = {post.id for post in blog.posts if blog.is_public(post)}
+    outside = {
+        each.permalink
+        for raw in records_outside(Archive.open(root), shown)
+        for each in (blog.service.post(raw), *blog.service.post(raw).others)
+    }
+    (address,) = {each.permalink for each in (hidden, *hidden.others) if each.permalink}
+    assert address in outside
+
+
+async def test_an_archive_keeps_its_address_when_its_file_is_taken_out(tmp_path: Path) -> None:
+    root, content = tmp_path / "archive", Content.made()
+    page, file = SOURCES["public-site"](), SOURCES["movable-type"]()
+    async with page.opened(tmp_path), file.opened(tmp_path):
+        for source in (page, file):
+            await source.read(root, content)
+        (root / "settings.toml").write_text('service = "public-site"\nbase_url = "https://b.example"\n', "utf-8")
+        unjoin(Archive.open(root), file.settings(), "movable-type", SystemClock())
+    assert "b.example" in (root / "settings.toml").read_text("utf-8")

@@ -49,6 +49,7 @@ class Written:
     date: datetime
     comments: tuple[Said, ...] = ()
     hidden: bool = False
+    password: str = ""
 
 
 @dataclass
@@ -206,7 +207,7 @@ class WordPressApi(Source):
             blog.add_post(
                 post.number, title=post.title, raw=post.text, date=f"{post.date:%Y-%m-%dT%H:%M:%S}",
                 date_gmt=f"{post.date.astimezone(UTC):%Y-%m-%dT%H:%M:%S}",
-                status="private" if post.hidden else "publish",
+                status="private" if post.hidden else "publish", password=post.password,
             )  # fmt: skip
             for each in post.comments:
                 blog.add_comment(each.number, post.number, name=each.name, text=each.text)
