@@ -7,6 +7,8 @@ line is checked before the first request.
 from __future__ import annotations
 
 import csv
+import os
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -28,6 +30,12 @@ _MAX_LINE_CHARACTERS: Final = 65_536
 _HIGHEST: Final = 1_000_000
 _FORBIDDEN: Final = frozenset("/\\:\0,;=\"'<>|?*#&%")
 """Characters of paths and others that no domain has: a line with them has another form than was assumed."""
+_RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\..*)?", re.IGNORECASE)
+"""Names of devices on Windows ("Naming Files, Paths, and Namespaces", Microsoft).
+
+No folder there can have one. A blog may be at ``con.example.jp``, so a name with an ending is refused only there.
+"""
+_IS_WINDOWS: Final = os.name == "nt"
 _SECRETS: Final = frozenset({"token", "client_secret", "new_home_token"})
 ALLOWED_IN_LISTS: Final = frozenset({
     *SERVICE_SETTINGS, "base_url", "profile", "service", "account", "concurrency", "rate", "retries", "refresh",
@@ -194,6 +202,8 @@ def trouble_with_id(blog_id: str) -> str | None:
     odd = blog_id.startswith((".", "-")) or blog_id.endswith((".", " ")) or not _FORBIDDEN.isdisjoint(blog_id)
     if odd or any(unicodedata.category(mark)[0] in "CZ" for mark in blog_id):
         return message("{text} is not a blog ID such as NAME.blog.example.jp", text=repr(blog_id[:_MAX_ID_BYTES]))
+    if _RESERVED.fullmatch(blog_id) and ("." not in blog_id or _IS_WINDOWS):
+        return message("{text} is the name of a device on Windows, so no folder can have it there", text=repr(blog_id))
     if len(blog_id.encode("utf-8", "surrogatepass")) > _MAX_ID_BYTES:
         return message("the blog ID is longer than {n} bytes", n=_MAX_ID_BYTES)
     return None

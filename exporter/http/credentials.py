@@ -14,6 +14,9 @@ from exporter.errors import ApiError, ServiceError, UsageError
 from exporter.message import message
 from exporter.text import printable
 
+MAX_TOKEN_CHARACTERS: Final = 16_384
+"""A longer token is a whole file by mistake. Common servers accept 8 to 32 KiB of headers."""
+
 _TELLING_CHARACTERS: Final = 8
 """A shorter secret may be in a text by chance."""
 
@@ -69,6 +72,13 @@ class Credentials:
         if self.scheme and not _HEADER_VALUE.fullmatch(self.scheme):
             raise UsageError(
                 message("the authentication scheme holds characters that no header may have; use a word such as Bearer")
+            )
+        if self.token and len(self.token) > MAX_TOKEN_CHARACTERS:
+            raise UsageError(
+                "the token has {characters:,} characters, and no server accepts more than {limit:,}: "
+                "look whether it is another file",
+                characters=len(self.token),
+                limit=MAX_TOKEN_CHARACTERS,
             )
         if self.token and not _HEADER_VALUE.fullmatch(self.token):
             raise UsageError(

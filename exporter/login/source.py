@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from exporter.clock import Clock, SystemClock
 from exporter.errors import ArchiveLocked, NotAuthorised, ServiceError, SignInRevoked, UsageError
-from exporter.http.credentials import Credentials, Redactor, TokenSource
+from exporter.http.credentials import MAX_TOKEN_CHARACTERS, Credentials, Redactor, TokenSource
 from exporter.login.facts import (
     missing_token_advice,
     service_command,
@@ -39,7 +39,6 @@ _LOCK_POLL_SECONDS: Final = 0.1
 _LOCK_SECONDS: Final = 180.0
 _PAUSE_SECONDS: Final = 60.0
 COMMAND_SECONDS: Final = 30.0
-_MAX_TOKEN_CHARACTERS: Final = 16384
 
 
 def credentials_for(
@@ -386,6 +385,6 @@ def token_of(command: str, seconds: float = COMMAND_SECONDS) -> str:
             said=complaints or message("it did not say why"),
         )
     token = out.decode("utf-8", "replace").strip()
-    if not token or len(out) > _MAX_TOKEN_CHARACTERS or "\n" in token:
+    if not token or len(out) > MAX_TOKEN_CHARACTERS or "\n" in token:
         raise NotAuthorised("token_command: {program} must print one line, the token.", program=program)
     return token

@@ -68,13 +68,23 @@ def test_toml(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "blog_id",
-    ["../x", "a/b", "a\\b", "C:x", ".hidden", "-rf", "x.", "a\u202eb", "a\x1bb", "x" * 201, "é" * 101, "\ud800x"],
-)
+    ["../x", "a/b", "a\\b", "C:x", ".hidden", "-rf", "x.", "a\u202eb", "a\x1bb", "x" * 201, "é" * 101, "\ud800x",
+     "CON", "nul", "Com1", "lpt²"],
+)  # fmt: skip
 def test_no_id_is_a_path_or_an_option(tmp_path: Path, blog_id: str) -> None:
     path = tmp_path / "l.csv"
     path.write_bytes(f'blog_id\n"{blog_id}"\n'.encode("utf-8", "surrogatepass"))
     with pytest.raises(UsageError, match=r"l\.csv"):
         list(read_list(path))
+
+
+def test_a_name_of_a_device_with_an_ending_is_a_blog_except_on_windows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert read(tmp_path, "l.txt", "con.example.jp\n") == [ListedBlog("con.example.jp", line=1)]
+    monkeypatch.setattr("exporter.fleet.blog_list._IS_WINDOWS", True)
+    with pytest.raises(UsageError, match="the name of a device on Windows"):
+        read(tmp_path, "l.txt", "con.example.jp\n")
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,11 @@ def test_no_representation_shows_the_token() -> None:
     assert "s3cret" not in repr(credentials) + str(credentials) + f"{credentials}"
 
 
+def test_a_whole_file_is_no_token() -> None:
+    with pytest.raises(UsageError, match="the token has 200,000 characters, and no server accepts more than 16,384"):
+        Credentials("x" * 200_000)
+
+
 @pytest.mark.parametrize("token", ["s3cret\n", "s3\r\nX: y", " s3cret", "s3cret\x00", "s3クレット", "s3cret\x7f"])
 def test_a_token_that_is_invalid_in_a_header_is_refused_without_showing_it(token: str) -> None:
     with pytest.raises(UsageError) as caught:
