@@ -160,7 +160,8 @@ def assess(ingest: Ingest, assets: AssetSummary) -> tuple[dict[str, Any], list[R
     """
     sweeps, entries = ingest.sweeps[-1], ingest.count_entries()
     short_comments, user = ingest.short_comments(), ingest.user_failure
-    provable, counted = ingest.service.capabilities.totals, ingest.service.capabilities.comment_counts
+    provable = ingest.service.capabilities.totals and all(result.provable for result in sweeps.values())
+    counted = ingest.service.capabilities.comment_counts
     comments, files = sweeps[Kind.COMMENTS], sweeps[Kind.FILES]
     unlisted_files = max(0, (files.total or 0) - files.listed)
     unread = [RecordProblem(str(Kind.ENTRIES), entry_id, each.reason) for entry_id, each in ingest.unread.items()]

@@ -71,6 +71,7 @@ class SweepResult:
         forgotten: the number of listed records that were forgotten, and stay out.
         failure: the error before its first record, which ends the run if no list could be read: one about the sign-in,
             otherwise the newest.
+        provable: whether the list states its length.
     """
 
     kind: Kind
@@ -93,6 +94,7 @@ class SweepResult:
     date: str | None = None
     forgotten: int = 0
     failure: ServiceError | None = None
+    provable: bool = True
 
     @property
     def vouches(self) -> bool:
@@ -264,6 +266,7 @@ class Sweep:
         result.problems = [*self.paginator.problems, *result.problems]
         result.complete = self.paginator.complete and not result.problems
         result.agreed = not result.differing and result.listed == self.listed_before
+        result.provable = self.paginator.provable
         result.doubts = self.paginator.doubts
         if self._items != result.listed:
             twice = message("{n:,} items are listed more than once", n=self._items - result.listed)

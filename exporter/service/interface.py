@@ -235,6 +235,10 @@ class Paginator(Protocol):
     def doubts(self) -> list[str]:
         """Sentences about contradictions between pages, which a change during the sweep may explain."""
 
+    @property
+    def provable(self) -> bool:
+        """Whether the list states its length, so that it can be proven complete."""
+
     def wanted(self, window: int) -> list[Cursor]:
         """Return the pages to request now, in order, each one once. ``window`` is the number of pages to read ahead."""
 

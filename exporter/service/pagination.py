@@ -47,6 +47,11 @@ class _NumberedPages(ABC):
         return message("its page parameter: set {setting} to the right name", setting=self.setting)
 
     @property
+    def provable(self) -> bool:
+        """Whether the list can be proven complete: by its last page, which each page names."""
+        return True
+
+    @property
     def doubts(self) -> list[str]:
         """The contradictions between pages. One is a page that is shorter than another but not the last."""
         if len(self._counts) < 2:

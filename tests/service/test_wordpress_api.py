@@ -320,6 +320,15 @@ SIZES = [
 ]
 
 
+@pytest.mark.parametrize("totals", [True, False])
+async def test_without_totals_completeness_is_not_provable(tmp_path: Path, blog: WordPress, totals: bool) -> None:
+    blog.totals = totals
+    outcome = await back_up(tmp_path / "archive", blog)
+    assert outcome.exit_code == 0, problems(outcome)
+    assert outcome.completeness is not None
+    assert (outcome.completeness["complete"], outcome.completeness.get("provable", True)) == (True, totals)
+
+
 @pytest.mark.parametrize(("most", "totals", "how"), SIZES)
 async def test_shorter_pages_and_missing_totals_lose_nothing(
     tmp_path: Path, blog: WordPress, most: int | None, totals: bool, how: str

@@ -44,6 +44,7 @@ class TokenPages:
         self._seen = set(self._waiting)
         self.problems: list[str] = []
         self.doubts: list[str] = []
+        self.provable = False
 
     @property
     def finished(self) -> bool:

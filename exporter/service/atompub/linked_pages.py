@@ -36,6 +36,7 @@ class LinkedPages:
     finished: bool = False
     problems: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
+    provable: bool = False
     _next: str | None = ""
     _seen: set[str] = field(default_factory=set)
     _number: int = 0

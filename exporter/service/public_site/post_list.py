@@ -159,6 +159,11 @@ class SiteList:
         return self.finished and not self.problems
 
     @property
+    def provable(self) -> bool:
+        """False: no page states how many posts there are."""
+        return False
+
+    @property
     def doubts(self) -> list[str]:
         """None: no page states a number of pages."""
         return []

@@ -86,6 +86,7 @@ class ListsInTurn:
         self._strict = strict
         self._resize = resize
         self.problems: list[str] = []
+        self.provable = True
         self._doubts: list[str] = []
         self._begin()
 
@@ -214,6 +215,7 @@ class ListsInTurn:
 
     def _end(self, name: str) -> None:
         """End a list. Compare the records that were read with the number that it states."""
+        self.provable &= self._total is not None or name in self._helpers
         uncertain = self._total is None or self._failed or name in self._helpers
         withheld = 0 if uncertain else (self._total or 0) - self._read
         if withheld < 0:
