@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
@@ -125,6 +126,7 @@ class Join:
         self._state = view.archived
         self._ids = {kind: dict(ids) for kind, ids in view.ids.items()}
         self._gone: dict[Kind, dict[str, str]] = {}
+        self._moved: dict[str, str] = {}
         self._is_doubtful = not accept and not view.ids[Kind.ENTRIES]
         self.ledgers = {kind: Ledger(view.archived.kinds[kind], view.checkpoint.spools[kind]) for kind in Kind}
         self.report = JoinReport()
@@ -155,6 +157,8 @@ class Join:
         for kind in _KINDS:
             self._store(kind)
             self.removals.evidence[kind] = self._remove(kind, removed.of(kind))
+        items = self.removals.evidence[Kind.ENTRY_LIST]
+        items.update({before: {"joined_as": self._ids[Kind.ENTRIES][own]} for own, before in self._moved.items()})
         if self._service.is_live(self._way.name):
             self._confirm()
         self._count()
@@ -173,27 +177,37 @@ class Join:
             Kind.ENTRIES,
             lambda record_id, raw: entry_facts(self._service.post(raw, self._state.load(Kind.ENTRY_LIST, record_id))),
         )
+        ids, items = self._ids[Kind.ENTRIES], self._ids[Kind.ENTRY_LIST]
         # An entry whose text a service withheld, for example behind a password, has only its list item.
+        own_items = set(items.values())
         for record_id, item in self._state.scan(Kind.ENTRY_LIST):
-            if self._state.identity(Kind.ENTRIES, record_id) is None:
+            if record_id not in own_items and self._state.identity(Kind.ENTRIES, record_id) is None:
                 for key in entry_facts(self._service.post(None, item)):
                     partners.ids[key].append(record_id)
-        ids = self._ids[Kind.ENTRIES]
         for own, raw in self._read(Kind.ENTRIES):
             frozen = self._ingest.ledgers[Kind.ENTRY_LIST].frozen(own)
             post = self._way.post(raw, None if frozen is None else lossless_json.loads(frozen.data))
             if own not in ids:
-                partner = partners.take(entry_facts(post))
-                ids[own] = partner or self._free_id(Kind.ENTRIES, own)
+                earlier = items.get(own)
+                alone = earlier is None or self._is_alone(earlier)
+                partner = partners.take(entry_facts(post)) if alone else earlier
+                ids[own] = partner or earlier or self._free_id(Kind.ENTRIES, own)
                 self.report.new += partner is None
+                if earlier is not None and earlier != ids[own]:
+                    # The entry could not be read until now.
+                    items[own], self._moved[own] = ids[own], earlier
             self._compare(ids[own], post)
-        items = self._ids[Kind.ENTRY_LIST]
         for own, item in self._read(Kind.ENTRY_LIST):
             if own in ids:
                 items[own] = ids[own]
             elif own not in items:
                 facts = entry_facts(self._way.post(None, item))
                 items[own] = partners.take(facts) or self._free_id(Kind.ENTRY_LIST, own)
+
+    def _is_alone(self, record_id: str) -> bool:
+        """Return whether a list item of the archive is only from this service."""
+        raw = self._state.load(Kind.ENTRY_LIST, record_id)
+        return raw is not None and list(self._service.parts(raw)) == [self._way.name]
 
     def _refuse_another_blog(self) -> None:
         archived = len(self.ledgers[Kind.ENTRIES].base)
@@ -261,7 +275,7 @@ class Join:
     def _store(self, kind: Kind) -> None:
         """Put the joined records of a kind into its ledger."""
         ledger = self.ledgers[kind]
-        for own, raw in self._read(kind):
+        for own, raw in chain(self._read(kind), self._unchanged_items() if kind is Kind.ENTRY_LIST else ()):
             record_id = self._ids[kind][own]
             archived = self._state.load(kind, record_id) or {}
             parts = {**(self._service.parts(archived) if archived else {}), self._way.name: raw}
@@ -274,6 +288,14 @@ class Join:
                     links["parent"] = self._ids[Kind.COMMENTS].get(comment.parent, comment.parent)
             ledger.observe(record_id, self._joined(kind, record_id, parts, gone, links), _ONLY_SWEEP)
         ledger.spool.flush()
+
+    def _unchanged_items(self) -> Iterator[tuple[str, Any]]:
+        """Yield the list items that get another id, and that this run did not read as changed."""
+        ledger = self._ingest.ledgers[Kind.ENTRY_LIST]
+        for own, earlier in self._moved.items():
+            raw = self._state.load(Kind.ENTRY_LIST, earlier)
+            if own not in ledger.fresh and raw is not None:
+                yield own, self._service.parts(raw)[self._way.name]
 
     def _joined(
         self, kind: Kind, record_id: str, parts: Mapping[str, Raw], gone: Mapping[str, Raw], links: Mapping[str, Any]
