@@ -85,8 +85,9 @@ def _run(ledger: sqlite3.Connection, *, is_running: bool, now: float) -> dict[st
     ).fetchone()
     end = finished_at or (now if is_running else last) or started_at
     seconds = max(0.0, end - started_at)
-    live = json.loads(progress) if progress and is_running and finished_at is None else {}
-    requests = live.get("requests", requests)
+    noted = json.loads(progress) if progress and finished_at is None else {}
+    requests = max(requests, noted.get("requests", 0))  # a killed run leaves its last note
+    live = noted if is_running else {}
     return {
         "number": number,
         "started_at": _time(started_at),

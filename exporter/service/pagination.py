@@ -5,12 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from exporter.message import message
 from exporter.service.interface import Call, Cursor, Page, PageFacts
 
 _MAX_DOUBTS = 5
 """Doubts to report. One is enough to make a list incomplete."""
+MAX_UNSTATED_PAGES: Final = 1_000
+"""Pages to read of a list that never says how many it has."""
+SPARE_PAGES: Final = 100
+"""Pages that a list may have beyond twice the number that it stated first, since posts are written during a sweep."""
 BARREN_PAGES = 3
 """Pages in a row without a new id that end a list that goes beyond its stated end."""
 
@@ -112,6 +117,10 @@ class _NumberedPages(ABC):
         """End the list if a page that the service reports as missing may be beyond its end; return whether it may."""
 
     @abstractmethod
+    def _stated_pages(self) -> int | None:
+        """Return the number of pages that the list stated first; ``None`` if it states none."""
+
+    @abstractmethod
     def _believed_end(self) -> int:
         """Return the last page whose failure leaves no doubt about the number of pages."""
 
@@ -123,7 +132,18 @@ class _NumberedPages(ABC):
         return True
 
     def _continue_at(self, page: int) -> None:
-        if page > self.max_pages:
+        stated = self._stated_pages()
+        if stated is None and page > MAX_UNSTATED_PAGES:
+            self._stop_at(page - 1, message("is not the last one, and no page says how many there are; the list is cut here"))
+        elif stated is not None and page > 2 * stated + SPARE_PAGES:
+            self._stop_at(
+                page - 1,
+                message(
+                    "is not the last one, although the list said it has {stated:,} pages; the list is cut here",
+                    stated=stated,
+                ),
+            )
+        elif page > self.max_pages:
             more = message(
                 "goes on after page {max_pages}; raise max_pages if it really is that long", max_pages=self.max_pages
             )
@@ -227,6 +247,9 @@ class ChainedPages(_NumberedPages):
         """Note that a page is missing, although the chain or the number of pages includes it."""
         self._doubt(page, message("is missing or empty, although earlier pages say that it exists"))
 
+    def _stated_pages(self) -> int | None:
+        return self._first_end if self._first_end is not None else self._end
+
     def _believed_end(self) -> int:
         return self._first_end or 0
 
@@ -316,6 +339,7 @@ class CountedPages(_NumberedPages):
     _total: int | None = None
     _distinct: int = 0
     _size: int | None = 0
+    _first_end: int | None = None
 
     def _learn(self, page: int, facts: PageFacts, *, repeated: bool) -> None:
         self._note_total(page, facts)
@@ -345,6 +369,9 @@ class CountedPages(_NumberedPages):
             self._end_short(page)
         return self.finished
 
+    def _stated_pages(self) -> int | None:
+        return self._first_end
+
     def _believed_end(self) -> int:
         # Any page may fail while the list claims no more pages than are believed.
         end = self._end or 0
@@ -369,6 +396,7 @@ class CountedPages(_NumberedPages):
         if facts.total is not None and facts.total >= 0:
             self._total = facts.total
             self._end = -(-facts.total // self.page_size)
+            self._first_end = self._end if self._first_end is None else self._first_end
 
     def _lacks_size(self, facts: PageFacts) -> bool:
         """Add the sizes of a page and compare. The sum is unknown if one record states no size."""

@@ -104,6 +104,15 @@ def test_attempts_are_only_added(ledger: FleetLedger, tmp_path: Path) -> None:
     other.close()
 
 
+def test_a_killed_run_has_sent_the_requests_that_it_noted(ledger: FleetLedger, tmp_path: Path) -> None:
+    ledger.list_blogs(blogs("a", "b"), 1.0)
+    ledger.begin_run(1.0, {})
+    ledger.record([(BlogAttempt(1, 1.0, 2.0, 0, requests=7), None)])
+    ledger.note_progress({"requests": 315_000, "under_way": 1})
+    run = overview(tmp_path, 9.0)["run"]
+    assert (run["requests"], run["under_way"], run["running"]) == (315_000, 0, False)
+
+
 def test_the_overview_summarizes_the_ledger(ledger: FleetLedger, tmp_path: Path) -> None:
     ledger.list_blogs(blogs("a", "b", "c", "d"), 1.0)
     assert overview(tmp_path, 1.0)["run"] is None

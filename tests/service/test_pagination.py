@@ -404,6 +404,25 @@ def test_a_list_that_never_ends_ends_at_the_most_pages() -> None:
     assert "max_pages" in listing.problems[-1]
 
 
+@pytest.mark.parametrize(
+    ("pages", "answer", "read", "said"),
+    [
+        (entry_pages, lambda page: chain(page, 3 + page), 108, "page 108: is not the last one, although the list said it has 4 pages"),
+        (comment_pages, lambda page: chain(page, 3, next=page + 1), 106, "although the list said it has 3 pages"),
+        (entry_pages, lambda page: chain(page, None, next=page + 1), 1000, "page 1000: is not the last one, and no page says"),
+        (file_pages, lambda page: files(page, 60 + 20 * page), 108, "page 108: is not the last one, although the list said it has 4 pages"),
+        (file_pages, lambda page: files(page, None), 1000, "page 1000: is not the last one, and no page says"),
+    ],
+)  # fmt: skip
+def test_a_list_with_new_records_for_ever_ends_by_what_it_stated(
+    pages: Callable[[Options], Paginator], answer: Callable[[int], PageFacts], read: int, said: str
+) -> None:
+    listing = pages(DEFAULT)
+    assert read <= len(read_through(listing, answer, bound=2000)) <= read + 4
+    assert said in listing.problems[-1]
+    assert not listing.complete
+
+
 def test_a_negative_number_of_pages_is_a_problem_and_the_chain_is_followed() -> None:
     listing = entry_pages(DEFAULT)
     assert read_through(listing, of(chain(1, -5, next=2), chain(2, 2))) == [1, 2]

@@ -85,7 +85,7 @@ def test_sitemap_and_feed_are_joined() -> None:
 
 def test_robots_txt_is_obeyed_and_names_sitemaps() -> None:
     robots = f"User-agent: *\nDisallow: /b/\nDisallow: /feed\nCrawl-delay: 3\nSitemap: {ORIGIN}/map.txt\nSitemap: https://other.example/x.xml"
-    answers = {"/robots.txt": robots, "/": HOME, "/map.txt": f"{ORIGIN}/a/\n{ORIGIN}/b/\n{ORIGIN}/b/2/"}
+    answers = {"/robots.txt": robots, "/": HOME, "/map.txt": f"{ORIGIN}/a/\n{ORIGIN}/b/\n{ORIGIN}/b/2/\n{ORIGIN}/b/"}
     found = walk(answers)
     assert found.ids == ["a/"]
     assert found.pause == 3.0

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from exporter.model.exchange import Response
 from exporter.model.kinds import Kind
 from exporter.service.interface import Page, PageFacts
 from exporter.service.wordpress.answers import page_limit, without_noise
-from exporter.service.wordpress.lists import MAX_PAGES, ListsInTurn, told
+from exporter.service.wordpress.lists import MAX_PAGES, MAX_UNSTATED_PAGES, ListsInTurn, told
 from exporter.service.wordpress.source import WordPressService
 
 
@@ -94,6 +96,18 @@ def test_no_list_is_believed_to_have_millions_of_pages() -> None:
     pages.accept(facts(f"posts {MAX_PAGES}", Page([1] * 100, next=told(total=10**9, pages=10**7))))
     assert pages.finished
     assert not pages.complete
+
+
+@pytest.mark.parametrize(("stated", "read"), [(3, 106), (None, MAX_UNSTATED_PAGES)])
+def test_a_list_with_new_records_for_ever_ends_by_what_it_stated(stated: int | None, read: int) -> None:
+    pages, asked = lists("posts"), 0
+    while not pages.finished:
+        for cursor in pages.wanted(4):
+            asked += 1
+            growing = None if stated is None else stated + asked
+            pages.accept(facts(cursor, Page([1] * 100, next=told(pages=stated if asked == 1 else growing))))
+    assert read <= asked <= read + 4
+    assert f"page {read}: is not the last one, although the list stated fewer" in pages.problems[0]
 
 
 def test_a_page_that_fails_is_named_and_the_others_are_read() -> None:

@@ -9,7 +9,7 @@ from typing import Final
 from exporter.message import Message, message
 from exporter.service.interface import Call, Cursor, Page, PageFacts
 
-MAX_PAGES: Final = 100_000
+MAX_PAGES: Final = 5_000
 MAX_BARREN_PAGES: Final = 50
 """Pages in a row without a new record, which end a list that leads on and on."""
 MAX_CURSOR_CHARACTERS: Final = 4000

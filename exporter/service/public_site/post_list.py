@@ -143,7 +143,7 @@ class SiteList:
         self._shapes: Counter[str] = Counter()
         self._elsewhere: dict[str, int] = {}
         self._forbidden: list[str] = []
-        self._forbidden_posts = 0
+        self._forbidden_posts: set[int] = set()
         self._wordpress = False
         self._counts = {"map": 0, "feed": 0, "list": 0}
         self._problems: list[str] = []
@@ -179,7 +179,7 @@ class SiteList:
                     "if the blog is yours, set obey_robots to no",
                     "robots.txt forbids this program {n:,} posts, which are left out ({addresses}); "
                     "if the blog is yours, set obey_robots to no",
-                    self._forbidden_posts,
+                    len(self._forbidden_posts),
                     addresses=", ".join(self._forbidden),
                 )
             )
@@ -585,9 +585,9 @@ class SiteList:
                 self._problems.append(most)
             return False
         if not self._permits(path):
-            self._forbidden_posts += 1
-            if len(self._forbidden) < _NAMED and path not in self._forbidden:
+            if mark not in self._forbidden_posts and len(self._forbidden) < _NAMED:
                 self._forbidden.append(printable(path, _SHOWN_CHARACTERS))
+            self._forbidden_posts.add(mark)
             return False
         self._posts.add(mark)
         self._shapes[_shape(post_id)] += 1

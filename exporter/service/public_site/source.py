@@ -59,7 +59,7 @@ class NoList:
     """The paginator of a list that public pages do not have."""
 
     finished = True
-    complete = True
+    complete = provable = True
     problems: ClassVar[list[str]] = []
     doubts: ClassVar[list[str]] = []
 

@@ -24,6 +24,10 @@ PAGE_RECORDS: Final = 100
 """The most records that WordPress sends on a page."""
 MAX_PAGES: Final = 20_000
 """Two million records; a list that claims more is not believed."""
+MAX_UNSTATED_PAGES: Final = 2_000
+"""Pages to read of a list that states no total: 200,000 records."""
+SPARE_PAGES: Final = 100
+"""Pages that a list may have beyond twice the number that it stated first, since posts are written meanwhile."""
 MAX_LISTS: Final = 200
 _BARREN_PAGES: Final = 3
 """Pages in a row with records, none of them new, that end a list."""
@@ -95,6 +99,7 @@ class ListsInTurn:
         self._next, self._asked, self._barren, self._read, self._first = 1, 0, 0, 0, 0
         self._pages: int | None = None
         self._total: int | None = None
+        self._limit = MAX_UNSTATED_PAGES
         self._failed = False
 
     @property
@@ -160,8 +165,8 @@ class ListsInTurn:
             self._end(name)
         elif self._is_last(name, page, count):
             self._end(name)
-        elif page >= MAX_PAGES:
-            self._problem(name, page, message("is not the last one, and no list is believed to be that long"))
+        elif page >= self._limit:
+            self._problem(name, page, message("is not the last one, although the list stated fewer; it is cut here"))
             self._end(name)
         else:
             self._next = page + 1
@@ -203,6 +208,8 @@ class ListsInTurn:
             )
         if pages is None and total is not None:
             pages = -(-total // self._size)
+        if pages is not None and self._pages is None:
+            self._limit = min(MAX_PAGES, 2 * pages + SPARE_PAGES)
         self._total = self._total if total is None else total
         self._pages = self._pages if pages is None else pages
 
