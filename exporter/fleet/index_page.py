@@ -25,6 +25,7 @@ from exporter.errors import UsageError
 from exporter.fleet.catalogue_rows import archive_place_text, state_of, title_of
 from exporter.fleet.pool import WorkerPool
 from exporter.fleet.shards import ShardCounts, ShardTask, read_changed, update_shards
+from exporter.fleet.work import trouble_of
 from exporter.model.kinds import Kind
 from exporter.search.folding import fold
 from exporter.service.registry import service_of
@@ -115,7 +116,12 @@ def make_cards(task: ShardTask) -> ShardCounts:
         card = found.made or known.get(found.blog_id, ("", empty))[1]
         if found.reason is not None:
             card = card._replace(state="damaged")
-        site = (InnerPath.rooted(task.root / place) / "latest" / "site" / "index.html").kind() == ""
+        page = InnerPath.rooted(task.root / place) / "latest" / "site" / "index.html"
+        try:
+            site = page.kind() == ""
+        except OSError as error:
+            site, card = False, card._replace(state="damaged")
+            counts.fail(place, trouble_of(error))
         made.append((f"{_EDITION}{found.mark}", card._replace(site=site)))
         counts.entries += card.entries
     if made != list(known.values()):

@@ -12,7 +12,9 @@ from itertools import count
 from types import TracebackType
 from typing import Any, Final, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
+from exporter.archive.atomic import translate
 from exporter.errors import BlogExporterError, NoMemory
+from exporter.message import message
 
 Argument = TypeVar("Argument")
 Answer = TypeVar("Answer")
@@ -174,4 +176,6 @@ def error_of(failure: Exception) -> BlogExporterError:
         return failure
     if isinstance(failure, MemoryError):
         return NoMemory()
+    if isinstance(failure, OSError):
+        return translate(failure, message("a file"))
     return BlogExporterError("Unexpected: {kind}: {reason}", kind=type(failure).__name__, reason=str(failure))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from exporter.archive.archive import Archive
+from exporter.archive.atomic import translate
 from exporter.archive.captures import captures
 from exporter.archive.fleet_folder import FoundArchive, archives_in, open_archive, shards_in
 from exporter.archive.settings_file import settings_to_read_with
@@ -299,7 +300,9 @@ def work_over(
 
 def trouble_of(error: Exception) -> str:
     """Return why an archive could not be read, shortened."""
-    is_fault = isinstance(error, (BlogExporterError, OSError))
+    if isinstance(error, OSError):
+        error = translate(error, message("a file"))
+    is_fault = isinstance(error, BlogExporterError)
     reason = said(error) if is_fault else message("{kind}: {reason}", kind=type(error).__name__, reason=error)
     return reason if len(reason) <= _MAX_REASON_CHARACTERS else reason[:_MAX_REASON_CHARACTERS]
 

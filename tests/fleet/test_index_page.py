@@ -197,6 +197,18 @@ def test_a_damaged_archive_is_shown_as_such(fleet: Path) -> None:
     assert "秋の日記" not in page.text
 
 
+@pytest.mark.parametrize("linked", ["latest", "latest/site"])
+def test_an_archive_with_a_link_is_named_and_the_others_are_shown(fleet: Path, tmp_path: Path, linked: str) -> None:
+    place = archive_place(fleet, "aki.example.jp")
+    (place / "latest" / "site").mkdir(parents=True, exist_ok=True)
+    (place / linked).rename(tmp_path / "elsewhere")
+    (place / linked).symlink_to(tmp_path / "elsewhere")
+    result = make(fleet)
+    (trouble,) = result.counts.trouble
+    assert "/aki.example.jp" in str(trouble)
+    assert f"{linked} is a link, and links inside an archive are not followed" in str(trouble)
+
+
 def test_forged_cards_are_made_again(fleet: Path) -> None:
     make(fleet)
     for path in (fleet / ".fleet/cards").iterdir():
