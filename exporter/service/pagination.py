@@ -134,7 +134,9 @@ class _NumberedPages(ABC):
     def _continue_at(self, page: int) -> None:
         stated = self._stated_pages()
         if stated is None and page > MAX_UNSTATED_PAGES:
-            self._stop_at(page - 1, message("is not the last one, and no page says how many there are; the list is cut here"))
+            self._stop_at(
+                page - 1, message("is not the last one, and no page says how many there are; the list is cut here")
+            )
         elif stated is not None and page > 2 * stated + SPARE_PAGES:
             self._stop_at(
                 page - 1,
