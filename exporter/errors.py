@@ -8,6 +8,7 @@ The tree, with exit codes::
     ├── Incomplete                    3
     ├── RunRefused                    4
     │   ├── MassDisappearance
+    │   ├── AnotherBlog
     │   └── JoinRefused
     ├── NoSuchRecord                  5
     ├── Stale                         6
@@ -107,6 +108,10 @@ class RunRefused(BlogExporterError):
 
 class MassDisappearance(RunRefused):
     """Too many records are missing, or have lost their text, at once."""
+
+
+class AnotherBlog(RunRefused):
+    """The service shows entries that contradict those of the archive."""
 
 
 class JoinRefused(RunRefused):

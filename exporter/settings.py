@@ -31,7 +31,6 @@ from exporter.setting_types import (
     command,
     day,
     duration,
-    host_name,
     hosts,
     one_line,
     origins,
@@ -136,7 +135,6 @@ class Settings:
     strict_assets: bool = setting(yes_or_no, "no", message("Treat a backup with lost pictures as incomplete."))
     capture: bool = setting(yes_or_no, "no", message("Capture the public pages after each backup."))
     home_url: str | None = unset(some_text, message("Address of the home page for captures."))
-    renamed_to: str | None = unset(host_name, message("The blog's ID now, if it was renamed after the first backup."))
     user_agent: str | None = unset(user_agent, message("Name for captures, with a way to contact you."))
     operator: str | None = unset(one_line, message("Contact for webmasters, named in requests and captures."))
     capture_max_pages: int = setting(

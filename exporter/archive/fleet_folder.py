@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from exporter.archive.archive import Archive
 from exporter.archive.layout import Layout, is_inside, manifest_sha256, version_numbers
+from exporter.archive.reader import ids_at
 from exporter.archive.safe_files import InnerPath
 from exporter.archive.settings_file import FILE_NAME
 from exporter.errors import ArchiveDamaged, NoArchive, UsageError
@@ -110,6 +111,19 @@ def archive_named(root: Path, blog_id: str) -> FoundArchive | None:
     return None
 
 
+def archives_by_later_id(root: Path) -> dict[str, Path]:
+    """Return the archives of renamed blogs by each of their later IDs, unless two of them have the same."""
+    found: dict[str, Path] = {}
+    doubtful = set()
+    for shard in shards_in(root):
+        for each in archives_in(root, shard):
+            if each.trouble is None and Layout(each.path).names.kind() == "":
+                for blog_id in ids_at(each.path)[1:]:
+                    if found.setdefault(blog_id, each.path) != each.path:
+                        doubtful.add(blog_id)
+    return {blog_id: path for blog_id, path in found.items() if blog_id not in doubtful}
+
+
 def open_archive(found: FoundArchive) -> Archive:
     """Open an archive of a fleet.
 
@@ -130,8 +144,8 @@ def open_archive(found: FoundArchive) -> Archive:
 def mark_of(path: Path) -> str:
     """Return a fingerprint that changes whenever a run or a prune changed an archive; no file is parsed.
 
-    It covers the newest manifest, the versions, and size and time of ``archive.json``, ``runs.jsonl`` and
-    ``settings.toml``.
+    It covers the newest manifest, the versions, and size and time of ``archive.json``, ``runs.jsonl``,
+    ``names.jsonl`` and ``settings.toml``.
 
     Raises:
         ArchiveDamaged: ``versions/`` is a link.
@@ -140,7 +154,7 @@ def mark_of(path: Path) -> str:
     layout = Layout(path)
     numbers = version_numbers(layout)
     parts = [f"{len(numbers)} {numbers[0]} {manifest_sha256(layout, numbers[-1])}" if numbers else "0"]
-    for file in (layout.info, layout.runs, layout.root / FILE_NAME):
+    for file in (layout.info, layout.runs, layout.names, layout.root / FILE_NAME):
         try:
             found = file.lstat()
             parts.append(f"{found.st_size} {found.st_mtime_ns}")

@@ -86,6 +86,10 @@ def segment_name(kind: Kind) -> str:
 
 
 SEGMENTS = tuple(segment_name(kind) for kind in Kind)
+NAMES: Final = "names.jsonl"
+DECLARED: Final = "declared.jsonl"
+OWNER_RECORDS: Final = (NAMES, DECLARED)
+"""The files in the root that the owner's commands append to. An archive may lack them; copies have them."""
 WHOLE_FILE: Final = 0
 """Stands for a line number if a whole file is missing or has the wrong size."""
 
@@ -123,6 +127,8 @@ class Layout:
         evidence: signed and timestamped statements about the archive.
         checkpoint: the records that an unfinished run has read.
         forgotten: the notes about records that were removed on purpose.
+        names: the later names of the blog, see :mod:`exporter.archive.names`.
+        declared: the owner's declarations about flags.
         forgetting: the plan of a removal of records that has begun.
         latest_record: the version in ``latest/``, and the hashes of its files.
         latest_rows: the ids, hashes and lengths of the lines of ``latest/``.
@@ -148,6 +154,8 @@ class Layout:
     runs = _Below("root", "runs.jsonl")
     sums = _Below("root", SUMS)
     forgotten = _Below("root", "forgotten.jsonl")
+    names = _Below("root", NAMES)
+    declared = _Below("root", DECLARED)
     versions = _Below("root", _VERSIONS)
     replacing = _Below("root", "versions.new")
     replaced = _Below("root", "versions.old")

@@ -43,6 +43,7 @@ from exporter.archive.manifest import (
     read_sums,
     run_of,
 )
+from exporter.archive.names import later_ids
 from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, FileTooLarge, HeldFolder, NotPlain, newest_lines
 from exporter.archive.segments import missing_manifest, require_size, stated_segments, wrong_sizes
 from exporter.archive.state import State
@@ -95,6 +96,15 @@ def read_info(layout: Layout) -> ArchiveInfo:
                 info=layout.info,
             ) from None
         raise
+
+
+def ids_at(root: Path) -> tuple[str, ...]:
+    """Return all IDs of the blog in a folder, the first one first; none without a readable archive."""
+    layout = Layout(root)
+    try:
+        return tuple(dict.fromkeys((read_info(layout).blog_id, *later_ids(layout))))
+    except (BlogExporterError, OSError):
+        return ()
 
 
 def copied_info(layout: Layout) -> ArchiveInfo | None:
@@ -217,13 +227,17 @@ class ArchiveReader:
         """
         versions = self.versions()
         if not versions and at is None:
-            return State(self.info.blog_id)
+            return self._named(State(self.info.blog_id))
         number = versions[-1] if at is None else self.resolve(at)
         if number == versions[-1]:
             state = self._from_latest(versions)
             if state is not None:
                 return state
         return self.fold(number, kinds)
+
+    def _named(self, state: State) -> State:
+        state.names = dict.fromkeys(later_ids(self.layout), state.blog_id)
+        return state
 
     def _from_latest(self, versions: list[int]) -> State | None:
         """Return the newest state from ``latest/``, and apply the versions that are newer."""
@@ -233,7 +247,7 @@ class ArchiveReader:
         state = load_latest(self.layout, self.info.blog_id, version)
         if state is None:
             return None
-        state.fallback, state.parsed = self.find_intact, self.parsed
+        self._named(state).fallback, state.parsed = self.find_intact, self.parsed
         try:
             for newer in versions[versions.index(version) + 1 :]:
                 apply_version(state, self.layout, newer)
@@ -260,7 +274,7 @@ class ArchiveReader:
         Raises:
             ArchiveDamaged: the files are gone.
         """
-        state = segments.state(self.info.blog_id)
+        state = self._named(segments.state(self.info.blog_id))
         state.fallback, state.parsed = self.find_intact, self.parsed
         return state
 
@@ -282,7 +296,7 @@ class ArchiveReader:
         Raises:
             ArchiveDamaged: a line is damaged that no version has healed.
         """
-        state = State(self.info.blog_id, number, self.find_intact)
+        state = self._named(State(self.info.blog_id, number, self.find_intact))
         state.parsed = self.parsed
         versions = [version for version in self.versions() if version <= number]
         healed = cache(lambda: self.healed(versions) if forgiven is None else forgiven)

@@ -103,13 +103,38 @@ def place_of(root: Path) -> str:
 _KNOWN: Final = PrivateNotes("known-archives.json")
 
 
-def note_archive(root: Path, label: str | None = None) -> None:
-    """Note that an archive exists at ``root``; ``label`` names its table in the settings file, if it has one.
+def note_archive(root: Path, label: str | None = None, name: str | None = None) -> None:
+    """Note that an archive exists at ``root``.
 
     A failure to write is ignored: the backup itself is done, and the next one tries again.
+
+    Args:
+        root: the archive.
+        label: the name of its table in the settings file, if it has one.
+        name: an ID by which this user's command has found its blog at the service. Other names in the archive may be
+            false.
     """
     with suppress(BlogExporterError):
-        _KNOWN.write(place_of(root), {"label": label, "identity": identity_of(root)})
+        place, identity = place_of(root), identity_of(root)
+        before = _KNOWN.read().get(place)
+        is_same = isinstance(before, dict) and before.get("identity") == identity
+        names = {*(_names_noted(before) if is_same else ()), *filter(None, [name])}
+        note = {"label": label, "identity": identity}
+        _KNOWN.write(place, {**note, "names": sorted(names)} if names else note)
+
+
+def _names_noted(note: Any) -> list[str]:
+    names = note.get("names") if isinstance(note, dict) else None
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
+def noted_names(root: Path) -> list[str]:
+    """Return the IDs by which this user's commands have found the blog of an archive, beyond its first one.
+
+    Raises:
+        UsageError: the notes cannot be read.
+    """
+    return _names_noted(_KNOWN.read().get(place_of(root)))
 
 
 @frozen
@@ -205,7 +230,7 @@ HARMLESS: Final = frozenset(
     {
         "assets", "capture", "capture_max_pages", "capture_max_size", "capture_max_time", "closing", "concurrency",
         "connect_timeout", "give_up_after", "markdown", "max_age", "max_asset_size", "rate", "read_timeout", "refresh",
-        "remind_after", "renamed_to", "resume_max_age", "retries", "site", "site_lang", "site_title", "strict_assets",
+        "remind_after", "resume_max_age", "retries", "site", "site_lang", "site_title", "strict_assets",
         "timezone", "total_timeout", "wait_lock", "warc",
     }
 )  # fmt: skip

@@ -11,7 +11,7 @@ import os
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from io import BufferedReader
 from itertools import accumulate, chain, islice
@@ -382,12 +382,16 @@ class State:
     """All records as of ``version``, and the ``RecordSource`` of views and exports.
 
     Every record is compared with its hash when it is read; a damaged one comes from ``fallback`` or is refused.
+
+    Attributes:
+        names: the first ID of the blog by each later one, oldest first.
     """
 
     def __init__(
         self, blog_id: str, version: int = 0, fallback: RecordFallback = lambda _kind, _id, _identity: None
     ) -> None:
         self.blog_id = blog_id
+        self.names: Mapping[str, str] = {}
         self.version = version
         self.segments = SegmentFiles()
         self.fallback = fallback

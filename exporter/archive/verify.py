@@ -35,6 +35,8 @@ from exporter.archive.latest_check import shows
 from exporter.archive.layout import (
     CAPTURE_RUNS,
     MANIFEST,
+    NAMES,
+    OWNER_RECORDS,
     SEGMENTS,
     SUMS,
     Layout,
@@ -62,6 +64,7 @@ from exporter.archive.manifest import (
     version_sums,
     write_sums,
 )
+from exporter.archive.names import names_in
 from exporter.archive.reader import ArchiveReader, known_damage, remember_damage
 from exporter.archive.safe_files import MAX_CACHE_BYTES, MAX_DOCUMENT_BYTES, HeldFolder, kind_of
 from exporter.archive.state import State
@@ -468,6 +471,7 @@ def check_seal(reader: ArchiveReader) -> Iterator[Finding]:
     if exists and (removal is None or not runs.changed_as(removal)):
         yield from runs.check_sealed()
     yield from findings
+    yield from _owner_records(layout)
     renamed = renamed_hashes(notes)
     yield from _newest_manifest(reader, versions, {name: rows[name] for name in named}, runs, renamed, sealed=exists)
     linked = _newest_captured(layout, runs, renamed)
@@ -504,6 +508,36 @@ def _notes(layout: Layout, runs: _RunLines) -> tuple[list[ForgettingNote], list[
             Finding(FindingCode.NOTES_DAMAGED, layout.forgotten.name, message("the newest run names another"))
         ]
     return notes, []
+
+
+def _owner_records(layout: Layout) -> Iterator[Finding]:
+    """Check the lines of the files that the owner's commands append to."""
+    for name in OWNER_RECORDS:
+        path = layout.root / name
+        if path.kind() is None:
+            continue
+        try:
+            data = path.read_bytes(MAX_DOCUMENT_BYTES)
+        except OSError:
+            yield Finding(FindingCode.NOTES_DAMAGED, name, _UNREADABLE)
+            continue
+        lines: Iterator[tuple[int, object]] = names_in(data) if name == NAMES else _objects_in(data)
+        for number, fault in lines:
+            if isinstance(fault, str):
+                detail = message("line {n}: {fault}", n=number, fault=fault)
+                yield Finding(FindingCode.NOTES_DAMAGED, name, detail)
+
+
+def _objects_in(data: bytes) -> Iterator[tuple[int, str | None]]:
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines[:-1], 1):
+        try:
+            is_object = isinstance(lossless_json.loads(line), dict)
+        except lossless_json.NotJson:
+            is_object = False
+        yield number, None if is_object else message("it is not a JSON object")
+    if lines[-1]:
+        yield len(lines), message("its last line was cut short")
 
 
 def _newest_manifest(

@@ -66,7 +66,7 @@ class VersionDraft:
 
 
 def require_place(root: Path, blog_id: str) -> None:
-    """Check that ``root`` can hold this blog's archive: it is missing, empty, or its archive already.
+    """Check that ``root`` can hold the archive of the blog with this first ID: it is missing, empty, or its archive.
 
     Raises:
         UsageError: it holds the archive of another blog.

@@ -12,6 +12,8 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from exporter.archive.layout import Layout
+from exporter.archive.names import newest_id
 from exporter.check.facts import MAY_HOLD_SECRETS, CheckResult, Exchange, OperationFacts, page_facts
 from exporter.check.fetching import MAX_PAUSE_SECONDS, WITH_UPLOADS, fetch_samples
 from exporter.check.findings import findings, missing_parts
@@ -144,7 +146,12 @@ async def check(
     async with Engine(most_requests=result.most_requests) as engine:
         try:
             async with open_service(
-                blog_id, patient, engine=engine, longest_pause=MAX_PAUSE_SECONDS, warn=warn
+                blog_id,
+                patient,
+                renamed_to=newest_id(Layout(place), settings.service),
+                engine=engine,
+                longest_pause=MAX_PAUSE_SECONDS,
+                warn=warn,
             ) as opened:
                 requests = _Requests(opened, result, clock or SystemClock(), problems, keep=keep)
                 await requests.send_all()

@@ -123,7 +123,7 @@ def backup_command(
             if not dry_run and target.settings.site_title is None:
                 source = _with_title(source, out)
                 target = source.target
-            outcome = _back_up_target(target, out, files=source.files, **run_options)
+            outcome = _back_up_target(target, out, files=source.files, named=source.name, **run_options)
             if not dry_run and outcome.exit_code in SAVED:
                 _advise(source, out, remembers=not no_remember)
             return outcome.exit_code
@@ -195,7 +195,7 @@ def _back_up_all(config: Path | None, out: Output, back_up: Callable[[str, Outpu
 
 
 def _back_up_target(
-    target: BlogTarget, out: Output, *, files: ExportFiles | None = None, **run_options: bool
+    target: BlogTarget, out: Output, *, files: ExportFiles | None = None, named: str | None = None, **run_options: bool
 ) -> Outcome:
     """Back up a blog as the user named it; ``run_options`` as for :func:`back_up`.
 
@@ -203,6 +203,8 @@ def _back_up_target(
         UsageError: only the archive says where the blog is, in a proposal that may not be used.
         BlogExporterError: the blog could not be saved.
     """
+    from exporter.archive.layout import Layout
+    from exporter.archive.names import newest_id
     from exporter.archive.settings_file import note_archive
 
     settings = target.settings
@@ -212,9 +214,10 @@ def _back_up_target(
         out.warn(target.notice)
     if settings.capture and not run_options["dry_run"]:
         settings = with_contact(out, settings, click.get_current_context().params.get("config"))
-    outcome = back_up(target.root, target.blog_id, settings, out, files=files, label=target.label, **run_options)
+    how: dict[str, Any] = {"files": files, "label": target.label, "named": named, **run_options}
+    outcome = back_up(target.root, target.blog_id, settings, out, **how)
     if not run_options["dry_run"] and outcome.exit_code in SAVED:
-        note_archive(target.root, target.label)
+        note_archive(target.root, target.label, newest_id(Layout(target.root), settings.service))
     return outcome
 
 
@@ -272,7 +275,7 @@ def back_up(
         label: the blog's table in the settings file, if it has one.
         new: begin a new archive, even if one was known at ``root``.
         dry_run: read only the lists, and write nothing.
-        how: as for :func:`exporter.library.backup.backup`.
+        how: as for :func:`exporter.library.backup.backup`; ``named`` is the ID of the blog at an explored address.
 
     Raises:
         NoArchive: a known archive is missing.
@@ -345,6 +348,7 @@ def _back_up(
     files: ExportFiles | None,
     *,
     dry_run: bool,
+    named: str | None = None,
     **how: Any,
 ) -> Outcome:
     import asyncio
@@ -353,8 +357,10 @@ def _back_up(
     from exporter.cli.signals import catch_signals
     from exporter.cli.summary import dry_run_lines, quiet_line, summary_lines
     from exporter.library.backup import backup, open_service
+    from exporter.library.naming import present_name
 
     settings, declared = _declared(root, blog_id, settings, out, files)
+    name = present_name(root, settings, named)
     begun = time.monotonic()
     progress = progress_for(out, settings.timezone)
     pages: CaptureOutcome | BlogExporterError | None = None
@@ -363,9 +369,16 @@ def _back_up(
         nonlocal pages
         async with (
             contextlib.nullcontext() if monitor is None else monitor.started(),
-            open_service(blog_id, settings, files=files, warn=out.warn, on_retry=progress.retrying) as service,
+            open_service(
+                blog_id,
+                settings,
+                files=files,
+                renamed_to=None if name is None else name.blog_id,
+                warn=out.warn,
+                on_retry=progress.retrying,
+            ) as service,
         ):
-            made = backup(root, service, settings, dry_run=dry_run, declared=declared, **how)
+            made = backup(root, service, settings, dry_run=dry_run, declared=declared, name=name, **how)
             with signals.passed_to(made.stop):
                 async with made:
                     async for event in made:

@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import quote, urlsplit
 
 from exporter.errors import BlogExporterError, NoArchive, UsageError
-from exporter.message import listed, message
+from exporter.message import listed, message, suggested
 from exporter.settings import ConfigFile, read_config
 
 _SCHEME: Final = re.compile(r"(?:h?ttps?:|feed:)?//+", re.IGNORECASE)
@@ -183,28 +183,62 @@ def _ids_of(words: str) -> list[str]:
 
 
 def _archives_of(ids: list[str], folders: list[Path]) -> list[Path]:
-    """Return the archives' folders for the first ID with an archive. An archive also counts by its present ID."""
-    found: dict[str, dict[Path, Path]] = {}
+    """Return the archives' folders for the first ID with an archive.
+
+    An archive counts by its first ID, and by those that a command of this user has confirmed. A later ID that only the
+    archive states counts if no other archive has it, because the archive may be a stranger's.
+    """
+    from exporter.archive.reader import ids_at
+
+    found: dict[tuple[bool, str], dict[Path, Path]] = {}
     for each in folders:
-        for blog_id in _blog_ids_at(each):
-            found.setdefault(blog_id, {}).setdefault(each.resolve(), each)
-    return list(next((found[blog_id].values() for blog_id in ids if blog_id in found), ()))
+        for number, blog_id in enumerate(ids_at(each)):
+            is_stated = number > 0 and not is_confirmed_name(each, blog_id)
+            found.setdefault((is_stated, blog_id), {}).setdefault(each.resolve(), each)
+    keys = [(is_stated, blog_id) for is_stated in (False, True) for blog_id in ids]
+    return list(next((found[key].values() for key in keys if key in found), ()))
 
 
-def _blog_ids_at(folder: Path) -> set[str]:
-    """Return the first and the present ID of the blog in a folder; empty without a readable archive."""
-    from exporter.archive.layout import Layout
-    from exporter.archive.reader import read_info
-    from exporter.archive.settings_file import read_archive_settings
+def is_confirmed_name(folder: Path, blog_id: str) -> bool:
+    """Return whether a command of this user has found the blog of an archive by this later ID."""
+    from exporter.archive.settings_file import noted_names
 
-    with suppress(BlogExporterError, OSError):
-        return {read_info(Layout(folder)).blog_id, read_archive_settings(folder).values.get("renamed_to", "")} - {""}
-    return set()
+    with suppress(BlogExporterError):
+        return blog_id in noted_names(folder)
+    return False
+
+
+def folder_by_later_name(blog_id: str) -> Path | None:
+    """Return the archive in the current folder whose blog got this ID later; ``None`` if there is none.
+
+    Raises:
+        UsageError: only the archive states that, and it may be a stranger's.
+    """
+    from exporter.archive.layout import NAMES
+    from exporter.archive.reader import ids_at
+
+    here = Path()
+    folders = [each for each in sorted(here.iterdir()) if os.path.lexists(each / NAMES)] if here.is_dir() else []
+    stating = [each for each in folders if blog_id in ids_at(each)[1:]]
+    for each in stating:
+        if is_confirmed_name(each, blog_id):
+            return each
+    if stating:
+        raise UsageError(
+            "The archive in {folder} states that its blog is {blog_id} now, but no command of yours found it so. If "
+            "that is right: {command}. To begin another archive, name its folder with --archive.",
+            folder=stating[0],
+            blog_id=blog_id,
+            command=suggested("backup", stating[0]),
+        )
+    return None
 
 
 def _known_names(known: list[Path]) -> dict[str, str]:
     """Return the names and IDs by which a user may mean a known archive, each with its folder."""
-    return {name: str(each) for each in known for name in (each.name, *_blog_ids_at(each))}
+    from exporter.archive.reader import ids_at
+
+    return {name: str(each) for each in known for name in (each.name, *ids_at(each))}
 
 
 def nearest_name(words: str, config: Path | None) -> str | None:

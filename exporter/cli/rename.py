@@ -33,6 +33,7 @@ def command(*, out: Output, words: str, new: str, config: Path | None, **given: 
     """Run ``rename``."""
     import asyncio
 
+    from exporter.archive.settings_file import note_archive
     from exporter.cli.signals import catch_signals
     from exporter.library.rename import rename
 
@@ -45,6 +46,7 @@ def command(*, out: Output, words: str, new: str, config: Path | None, **given: 
         out.warn(target.notice)
     with catch_signals():
         found = asyncio.run(rename(target.root, blog_id, target.settings, given=given_settings(given), warn=out.warn))
+    note_archive(target.root, target.label, found.blog_id)
     out.document(
         {
             "archive": str(target.root.absolute()),

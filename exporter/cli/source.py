@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from exporter.cli.blog_names import address_in, blog_id_in, has_scheme
+from exporter.archive.names import BY_ADDRESS, name_at
+from exporter.archive.reader import ids_at
+from exporter.cli.blog_names import address_in, blog_id_in, folder_by_later_name, has_scheme
 from exporter.cli.target import BlogTarget, find_target
 from exporter.errors import BlogExporterError, UsageError
 from exporter.frozen import frozen
 from exporter.message import either, listed, message, message_n, suggested
-from exporter.service.declarations import ATOMPUB, DECLARATIONS
+from exporter.service.declarations import ATOMPUB, BLOG_V1, DECLARATIONS
 from exporter.service.registry import PROFILES, profile_for
 from exporter.settings import read_config
 from exporter.text import printable
@@ -42,6 +44,7 @@ class NamedSource:
         files: the export files; ``None`` for a service.
         ways: the ways into an address, if it was explored.
         title: the title of the blog that its address states; empty if unknown.
+        name: the ID of the blog at an address that was explored although the archive exists.
     """
 
     target: BlogTarget
@@ -49,6 +52,7 @@ class NamedSource:
     files: ExportFiles | None = None
     ways: Ways | None = None
     title: str = ""
+    name: str | None = None
 
 
 def find_source(
@@ -157,11 +161,12 @@ def _of_files(
 
 def _of_address(address: str, options: Mapping[str, Any], archive: Path | None, how: Mapping[str, Any]) -> NamedSource:
     """Return the blog at an address, read as in its archive or by the best way that an exploration finds."""
-    root = archive or Path(host_of(address))
+    root = archive or _folder_of(host_of(address), name_at(address))
     if _is_archive(root):
         target = find_target(str(root), options, **how)
         settings = target.settings
-        if settings.base_url is not None and not _is_of_a_file(settings.service) and _same_site(address, target):
+        is_known = settings.base_url is not None and not _is_of_a_file(settings.service)
+        if is_known and _same_service(options, root) and _same_site(address, target):
             return NamedSource(target, options)
     ways = explored(address)
     service = options.get("service")
@@ -177,12 +182,12 @@ def _of_address(address: str, options: Mapping[str, Any], archive: Path | None, 
     profile = profile_for(host_of(address), PROFILES.values())
     if profile is not None and profile.name == found.get("profile"):
         del found["profile"], found["base_url"]  # the address itself names the service
-    root = archive or Path(way.blog_id.replace("/", "-"))
+    root = archive or _folder_of(way.blog_id, way.blog_id)
     if _is_archive(root):
         target = find_target(str(root), options, found=found, **how)
     else:
         target = find_target(way.blog_id, options, found=found, archive=root, **how)
-    return NamedSource(target, chosen, ways=ways, title=title_at(way))
+    return NamedSource(target, chosen, ways=ways, title=title_at(way), name=way.blog_id)
 
 
 def title_at(way: WayIn) -> str:
@@ -190,10 +195,34 @@ def title_at(way: WayIn) -> str:
     return printable(" ".join(way.title.split()), _MAX_TITLE_CHARACTERS)
 
 
+def _folder_of(blog_id: str, name: str | None) -> Path:
+    """Return the folder of a blog's archive in the current folder; a blog may have got its name later."""
+    root = Path(blog_id.replace("/", "-"))
+    if _is_archive(root):
+        return root
+    found = (folder_by_later_name(each) for each in dict.fromkeys((name, blog_id)) if each)
+    return next(filter(None, found), root)
+
+
+def _same_service(options: Mapping[str, Any], root: Path) -> bool:
+    """Return whether the user named no other service than that of the archive."""
+    from exporter.archive.layout import Layout
+    from exporter.archive.reader import read_info
+
+    return options.get("service") in {None, read_info(Layout(root)).service or BLOG_V1.name}
+
+
 def _same_site(address: str, target: BlogTarget) -> bool:
     """Return whether an address belongs to the archive's blog, or to the service that it is read from."""
-    host = urlsplit(address).hostname
-    return host in {target.blog_id, urlsplit(target.settings.base_url or "").hostname}
+    place, base = urlsplit(address), urlsplit(target.settings.base_url or "")
+    names = ids_at(target.root)
+    if target.settings.service not in BY_ADDRESS:
+        return place.hostname in {*names, base.hostname}
+    if place.netloc != base.netloc:
+        here = f"{name_at(address)}/"
+        return any(here.startswith(f"{name}/") for name in names[:-1])
+    folder = names[-1].partition("/")[2].strip("/")
+    return not folder or f"{place.path}/".startswith(f"/{folder}/")
 
 
 def _is_of_a_file(service: str | None) -> bool:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.cli.blog_names import archive_named, has_scheme, nearest_name, reason_for_address
+from exporter.cli.blog_names import archive_named, folder_by_later_name, has_scheme, nearest_name, reason_for_address
 from exporter.cli.language import adopt
 from exporter.cli.options import given_settings
 from exporter.cli.output import Output
@@ -127,8 +127,10 @@ def find_target(
     if table is not None:
         blog_id, root, by_folder = table.blog_id, table.archive, True
     else:
-        named = None if archive is not None else _blog_in(words)
-        blog_id, root, by_folder = named or words, archive or Path(words), named is not None
+        if archive is None and _has_no_folder(words):
+            words = str(folder_by_later_name(words) or words)
+        named = _blog_in(words) if archive is None else _first_of(archive, words)
+        blog_id, root, by_folder = named or words, archive or Path(words), archive is None and named is not None
         if by_folder:
             table = table_of(root, blog_id, blogs)
         elif archive is None:
@@ -187,6 +189,7 @@ def remember_options(target: BlogTarget, given: Mapping[str, Any], out: Output) 
 def _blog_in(words: str) -> str | None:
     """Return the blog of the archive in a folder; ``None`` if the words are a blog ID."""
     from exporter.archive.archive import Archive
+    from exporter.archive.reader import ids_at
 
     if not words or "\0" in words or not Path(words).is_dir() or not Archive.exists(Path(words)):
         return None
@@ -197,7 +200,20 @@ def _blog_in(words: str) -> str | None:
             return None
         raise
     # A full ID names the blog; a folder of that name with another blog in it is a mistake.
-    return None if _FULL_ID.fullmatch(words) and words != blog_id else blog_id
+    return None if _FULL_ID.fullmatch(words) and words not in ids_at(Path(words)) and words != blog_id else blog_id
+
+
+def _has_no_folder(words: str) -> bool:
+    """Return whether words may be the ID of a blog whose archive is not in the folder of this name."""
+    return bool(_FULL_ID.fullmatch(words)) and "\0" not in words and not Path(words).exists()
+
+
+def _first_of(root: Path, words: str) -> str | None:
+    """Return the first ID of the archive's blog if the words are one of its IDs."""
+    from exporter.archive.reader import ids_at
+
+    ids = ids_at(root)
+    return ids[0] if words in ids else None
 
 
 def _service_of(root: Path) -> str | None:

@@ -19,7 +19,16 @@ import platformdirs
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
 from exporter.archive.checks import sha256_or_none
-from exporter.archive.layout import CAPTURE_RUNS, SEGMENTS, SUMS, Layout, asset_digest, segment_name, version_numbers
+from exporter.archive.layout import (
+    CAPTURE_RUNS,
+    OWNER_RECORDS,
+    SEGMENTS,
+    SUMS,
+    Layout,
+    asset_digest,
+    segment_name,
+    version_numbers,
+)
 from exporter.archive.lock import ArchiveLock
 from exporter.clock import SystemClock
 from exporter.copies.captures import CapturePull
@@ -111,7 +120,7 @@ class _Fetch:
             damaged += self._fetch_version(number, wanted, known=number in right)
             progress(done, len(numbers))
         self._require_healed(damaged, shown)
-        for name in (*PLAIN_DOCUMENTS, RUNS, SUMS, FORGOTTEN):
+        for name in (*PLAIN_DOCUMENTS, RUNS, SUMS, FORGOTTEN, *OWNER_RECORDS):
             self._write(name, self._copy.document_or_nothing(name))
         if need >= Need.PICTURES and numbers:
             self._fetch_pictures(shown, progress)

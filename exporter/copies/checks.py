@@ -19,7 +19,7 @@ from typing import Any, Final, Self
 from exporter.archive import atomic
 from exporter.archive.archive import Archive
 from exporter.archive.checks import ChecksumCache, Finding, FindingCode
-from exporter.archive.layout import MANIFEST, SEGMENTS, SUMS, Layout, asset_digest
+from exporter.archive.layout import MANIFEST, OWNER_RECORDS, SEGMENTS, SUMS, Layout, asset_digest
 from exporter.archive.manifest import version_sums
 from exporter.archive.safe_files import HeldFolder
 from exporter.archive.state import State
@@ -163,7 +163,7 @@ class CopyCheck:
         self._folder = tempfile.TemporaryDirectory(prefix="blog-exporter-verify-")
         self._layout = Layout(Path(self._folder.name))
         self._write(INFO, info)
-        for name in (*PLAIN_DOCUMENTS, RUNS, SUMS, FORGOTTEN):
+        for name in (*PLAIN_DOCUMENTS, RUNS, SUMS, FORGOTTEN, *OWNER_RECORDS):
             self._fetch(name, name)
         for name, data in (*documents_of(self._copy), *seal_documents(self._copy)):
             self._write(name, data)

@@ -29,6 +29,7 @@ from exporter.archive.layout import (
     LARGEST_VERSION,
     MANIFEST,
     MAX_CAPTURE_BYTES,
+    OWNER_RECORDS,
     SEGMENTS,
     SUMS,
     asset_digest,
@@ -51,7 +52,7 @@ PRUNING: Final = "versions.new.json"
 """The note of an unfinished prune: see :mod:`exporter.copies.pruning`."""
 PARTS: Final = (SUMS, *SEGMENTS, MANIFEST)
 """The files of a version in the order of sending."""
-_DOCUMENTS: Final = frozenset({INFO, RUNS, SUMS, PRUNING, CAPTURE_RUNS, FORGOTTEN, *PLAIN_DOCUMENTS})
+_DOCUMENTS: Final = frozenset({INFO, RUNS, SUMS, PRUNING, CAPTURE_RUNS, FORGOTTEN, *OWNER_RECORDS, *PLAIN_DOCUMENTS})
 _CAPTURED: Final = re.compile(rf"{CAPTURES}/([0-9]{{6}}|[1-9][0-9]{{6,9}})/([^/]+)")
 _NOT_SENT: Final = frozenset({"settings.toml", "index.html", "最初にお読みください.txt"})
 _PART: Final = re.compile(

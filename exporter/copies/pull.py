@@ -22,6 +22,7 @@ from exporter.archive.forgetting import removable
 from exporter.archive.layout import (
     CAPTURE_RUNS,
     MANIFEST,
+    OWNER_RECORDS,
     SEGMENTS,
     SUMS,
     Layout,
@@ -300,6 +301,11 @@ class Pull:
             theirs, ours = self._growing(plan, FORGOTTEN), self._here(FORGOTTEN)
             if theirs is not None and theirs != ours and theirs.startswith(ours):
                 plan.replaced[FORGOTTEN] = theirs
+        for name in OWNER_RECORDS:
+            if name in self.copy.objects:
+                theirs, ours = self._growing(plan, name), self._here(name)
+                if theirs is not None and theirs != ours and theirs.startswith(ours):
+                    plan.replaced[name] = theirs
 
     def _plan_capture_runs(self, plan: SyncResult) -> None:
         if CAPTURE_RUNS not in self.copy.objects:

@@ -16,7 +16,15 @@ from functools import partial
 from exporter.archive.archive import Archive
 from exporter.archive.assets import AssetStore
 from exporter.archive.checks import ChecksumCache, FindingCode, file_sha256
-from exporter.archive.layout import CAPTURE_RUNS, MANIFEST, SEGMENTS, SUMS, asset_digest, manifest_sha256
+from exporter.archive.layout import (
+    CAPTURE_RUNS,
+    MANIFEST,
+    OWNER_RECORDS,
+    SEGMENTS,
+    SUMS,
+    asset_digest,
+    manifest_sha256,
+)
 from exporter.archive.manifest import version_sums
 from exporter.archive.safe_files import MAX_CACHE_BYTES, MAX_DOCUMENT_BYTES, HeldFolder
 from exporter.archive.verify import VersionCheck, check_seal
@@ -277,6 +285,8 @@ class Push:
         notes, noted = self._read(FORGOTTEN), self.copy.document_or_nothing(FORGOTTEN)
         if notes != noted and notes.startswith(noted):
             plan.replaced[FORGOTTEN] = notes
+        for name in OWNER_RECORDS:
+            self._plan_owner_record(plan, name)
         theirs = self.copy.document_or_nothing(RUNS)
         if not extends(self._runs, theirs, self.store.place, self.archive.path):
             return
@@ -287,6 +297,18 @@ class Push:
             return
         if self._seal and SUMS not in plan.damaged and self.copy.document_or_nothing(SUMS) != self._seal:
             plan.replaced[SUMS] = self._seal
+
+    def _plan_owner_record(self, plan: SyncResult, name: str) -> None:
+        ours = self._read(name)
+        try:
+            theirs = self.copy.document_or_nothing(name)
+        except ArchiveDamaged:
+            plan.damaged.append(name)
+            return
+        if ours != theirs and ours.startswith(theirs):
+            plan.replaced[name] = ours
+        elif not theirs.startswith(ours):
+            plan.damaged_there.append(name)
 
     def _plan_capture_runs(self, plan: SyncResult) -> None:
         if CAPTURE_RUNS in plan.damaged or not self._captures.is_whole:

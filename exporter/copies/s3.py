@@ -3,9 +3,10 @@
 In a bucket without versions, an object is created on the condition that the name is free (``If-None-Match``). A bucket
 with versions may ignore conditions, as Ceph does. There the order of versions decides: **an object's oldest
 version is genuine**, even if an attacker with write access stored others over it or deleted it. A writer that finds an
-older version has lost. Three files are mutable:
+older version has lost. These files are mutable:
 
-- ``runs.jsonl`` and ``forgotten.jsonl`` only grow, so the genuine version begins with all earlier genuine versions.
+- ``runs.jsonl``, ``forgotten.jsonl`` and the owner's records only grow, so the genuine version begins with all
+  earlier genuine versions.
 - ``SHA256SUMS`` is the newest version that agrees with ``archive.json`` and ``runs.jsonl``.
 
 In an encrypted copy, versions without the writer's proof are ignored.
@@ -22,7 +23,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from exporter.archive.layout import is_inside
+from exporter.archive.layout import OWNER_RECORDS, is_inside
 from exporter.archive.manifest import read_sums
 from exporter.archive.safe_files import MAX_CACHE_BYTES
 from exporter.copies.s3_bucket import ABSENT, MAX_SINGLE_BYTES, Bucket, BucketObject, Sent, connect, unchanged
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 _BUCKET_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,254}")
 _NAMED_BY_CONTENT: Final = re.compile(r"(?:.*/)?assets/", re.DOTALL)
 _LOG, _NOTES, _SEAL, _INFO = "runs.jsonl", "forgotten.jsonl", "SHA256SUMS", "archive.json"
-_LOGS: Final = rf"{re.escape(_LOG)}|{re.escape(_NOTES)}"
+_GROWING: Final = (_LOG, _NOTES, *OWNER_RECORDS)
+_LOGS: Final = "|".join(map(re.escape, _GROWING))
 _MUTABLE: Final = re.compile(
     rf"(?P<folder>(?:.*/)?)(?P<file>{_LOGS}|{_SEAL}|versions\.new\.json)(?P<ending>(?:\.age)?)",
     re.DOTALL,
@@ -268,7 +270,7 @@ class S3Store(Store):
 
     def _judge(self, name: str, versions: Sequence[BucketObject]) -> BucketObject:
         found = _MUTABLE.fullmatch(name)
-        if found is not None and found["file"] in {_LOG, _NOTES}:
+        if found is not None and found["file"] in _GROWING:
             return self._judge_log(versions)
         if found is not None and found["file"] == _SEAL:
             others = {each: f"{found['folder']}{each}{found['ending']}" for each in (_LOG, _INFO)}

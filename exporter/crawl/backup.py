@@ -29,6 +29,7 @@ from exporter.archive.repair import Damage, RepairedFile, find_damage, readable_
 from exporter.archive.state import State
 from exporter.clock import timestamp
 from exporter.crawl import commit
+from exporter.crawl.another_blog import refuse_another_blog
 from exporter.crawl.api_capture import finish_staged
 from exporter.crawl.assets.captured import CapturedFiles
 from exporter.crawl.assets.download import AssetDownload, keep_file, keep_original
@@ -47,7 +48,15 @@ from exporter.crawl.recording import RunRecording
 from exporter.crawl.removals import Removals, find_removals, leave_out, refuse_mass_disappearance
 from exporter.crawl.seen_pages import SeenPages
 from exporter.crawl.tasks import finish_in_thread
-from exporter.errors import BlogExporterError, Interrupted, MassDisappearance, NoMemory, RunRefused, UsageError
+from exporter.errors import (
+    AnotherBlog,
+    BlogExporterError,
+    Interrupted,
+    MassDisappearance,
+    NoMemory,
+    RunRefused,
+    UsageError,
+)
 from exporter.message import message, said
 from exporter.model.kinds import Kind
 from exporter.service.declarations import BLOG_V1
@@ -99,7 +108,8 @@ class BackupRun:
         outcome: the result of the run; complete when :meth:`events` has ended.
         read_as: returns the reader of records for an archive that began with the service of this name. Without it, a
             run cannot join records of another service.
-        accept_join: whether it may join a service that has hardly any entry of the archive.
+        accept_join: whether it may join a service that has hardly any entry of the archive, or other ones.
+        is_new_name: whether the archive does not know the name by which it reads the blog.
         segments: the six files of ``latest/`` for the new version, if they could be written.
     """
 
@@ -111,6 +121,7 @@ class BackupRun:
     segments: Segments | None = None
     read_as: Callable[[str], Records] | None = None
     accept_join: bool = False
+    is_new_name: bool = False
 
     def __post_init__(self) -> None:
         self._layout = Layout(self.root)
@@ -289,12 +300,18 @@ class BackupRun:
             lambda original: asyncio.to_thread(keep_original, store, original.url, original.content),
             kept_out=KeptOut(Suppressed(read_notes(self._layout))),
             pages=pages if self.service.capabilities.pages_in_body else None,
+            check=self._check_blog,
         )
+
+    def _check_blog(self, ingest: Ingest) -> None:
+        if not self.accept_join:
+            refuse_another_blog(ingest, is_new_name=self.is_new_name)
 
     async def _read(self, ingest: Ingest, view: ServiceView | None, damage: Damage, first: list[str]) -> RunReading:
         """Read the service, and return the new and changed records and the removed ones.
 
         Raises:
+            AnotherBlog: the entries contradict the archive.
             MassDisappearance: a large part of the blog is absent.
         """
         if view is None:
@@ -303,6 +320,7 @@ class BackupRun:
         else:
             await ingest.run()
         self._note_reading()
+        self._check_blog(ingest)
         if not self.settings.accept_removals:
             refuse_mass_disappearance(ingest)
         removals = await find_removals(ingest, self.settings.concurrency)
@@ -499,7 +517,7 @@ class BackupRun:
             self._emit(SetAside(unusable))
         try:
             yield checkpoint
-        except MassDisappearance:
+        except (AnotherBlog, MassDisappearance):
             checkpoint.discard()
             raise
         except BaseException:
@@ -526,6 +544,7 @@ class BackupRun:
     async def _rehearse(self, ingest: Ingest) -> None:
         """Sweep the lists once and report the changes that a run would find, without reading entries."""
         results = await ingest.sweep(1)
+        self._check_blog(ingest)
         for kind, result in results.items():
             ledger = ingest.ledgers[kind]
             gone = list(ledger.absent_since(1)) if result.complete else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import StrEnum
@@ -183,6 +183,10 @@ class RecordSource(Protocol):
     @property
     def blog_id(self) -> str:
         """The blog's id, its domain."""
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The first id of the blog by each later one, oldest first."""
 
     def ids(self, kind: Kind) -> Sequence[str]:
         """Return the ids for all records of a kind ordered by :func:`~exporter.model.kinds.sort_key`."""

@@ -170,7 +170,7 @@ class MarkdownView:
             for entry_id in Asset.from_raw(raw).ids("entry"):
                 needed[entry_id].append(url)
         entries = records.scan(Kind.ENTRIES) if self._entry_urls else ()
-        addresses = EntryAddresses(self._entry_urls, entries, base)
+        addresses = EntryAddresses(self._entry_urls, entries, base, records.names)
         for page in pages:
             if page.permalink and (address := absolute(page.permalink, base)):
                 addresses.add(page.entry_id, address)

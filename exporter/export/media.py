@@ -83,11 +83,12 @@ class Media:
         self._has_files = next(posts.records.scan(Kind.ASSETS), None) is not None
         entries = posts.records.scan(Kind.ENTRIES) if options.old_urls else iter(())
         self._with_fragments: set[str] = set()
-        self._own = EntryAddresses(options.old_urls, self._noting(entries), self._base)
+        self._own = EntryAddresses(options.old_urls, self._noting(entries), self._base, posts.records.names)
         if posts.permalinks():
             self._add_permalinks(posts)
         patterns = [pattern.text.replace("{blog_id}", posts.blog_id) for pattern in options.old_urls]
-        self._hosts = {host_of(text) for text in [self._base, *patterns, *posts.permalinks().values()]}
+        names = (f"https://{name}/" for name in posts.records.names)
+        self._hosts = {host_of(text) for text in [self._base, *names, *patterns, *posts.permalinks().values()]}
         self._there = lru_cache(maxsize=_CACHED_ADDRESSES)(self._places_there)
         self._entry_of = lru_cache(maxsize=_CACHED_ADDRESSES)(self._own.entry_of)
         self.find = lru_cache(maxsize=_CACHED_ADDRESSES)(self._look_up)

@@ -530,7 +530,8 @@ def _when(post: Post) -> datetime:
 
 def _old_hosts(records: RecordSource, options: ExportOptions) -> frozenset[str]:
     """Return the hosts that close with the blog: its own, those of its addresses and of its uploaded files."""
-    hosts = {host_of(f"https://{records.blog_id}/")} | {host_of(pattern.text) for pattern in options.old_urls}
+    own = (records.blog_id, *records.names)
+    hosts = {host_of(f"https://{name}/") for name in own} | {host_of(pattern.text) for pattern in options.old_urls}
     for _, raw in records.scan(Kind.ASSETS):
         asset = Asset.from_raw(raw)
         if asset.ids("file"):

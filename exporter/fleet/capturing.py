@@ -43,9 +43,10 @@ class BlogCapturer(BlogSaver):
         settings = self._begin(blog, budget_of_pages)
         path = self._path(blog)
         place = self._place(blog, suggested("capture", blog.blog_id, "--archive", path, "--new"))
-        home = home_of(place, blog.blog_id, settings)
+        blog_id = self._first_id(blog)
+        home = home_of(place, blog_id, settings)
         self.engine.share(origin_of(check_base_url(home)), budget_of_pages(blog, settings))
-        made = capture(place, blog.blog_id, settings, self.engine, trusts_home=False, clock=self.clock)
+        made = capture(place, blog_id, settings, self.engine, trusts_home=False, clock=self.clock)
         self._statistics[blog.number] = lambda: made.run.statistics
         async with made:
             with self._stoppable(blog, made):

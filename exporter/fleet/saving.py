@@ -7,12 +7,14 @@ import gc
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, Self
 
 from exporter.archive.archive import Archive
 from exporter.archive.atomic import make_folder, translated
-from exporter.archive.fleet_folder import archive_place
+from exporter.archive.fleet_folder import archive_place, archives_by_later_id
+from exporter.archive.reader import ids_at
 from exporter.clock import Clock
 from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, LongPause, NoArchive, UsageError
 from exporter.fleet.blog_list import ALLOWED_IN_LISTS
@@ -21,6 +23,7 @@ from exporter.fleet.pool import error_of
 from exporter.http.engine import Engine
 from exporter.http.transport import Statistics
 from exporter.library.backup import backup, open_service
+from exporter.library.naming import present_name
 from exporter.message import listed, said, suggested
 from exporter.settings import SETTINGS, Settings, resolve
 
@@ -237,7 +240,9 @@ class BlogSaver:
         """Save a blog, or fail."""
         settings = self._begin(blog, budget_of_service)
         require_obeyed(settings)
-        async with open_service(blog.blog_id, settings, engine=self.engine) as service:
+        blog_id, name = self._first_id(blog), present_name(self._path(blog), settings)
+        renamed_to = None if name is None else name.blog_id
+        async with open_service(blog_id, settings, renamed_to=renamed_to, engine=self.engine) as service:
             reads = service.service
             if settings.warc and reads.is_undeclared(reads.declared(settings)):
                 raise UsageError(
@@ -247,7 +252,7 @@ class BlogSaver:
                 )
             self._statistics[blog.number] = lambda: service.client.statistics
             place = self._place(blog, suggested("backup", blog.blog_id, "--archive", self._path(blog), "--new"))
-            async with backup(place, service, settings, clock=self.clock) as run:
+            async with backup(place, service, settings, clock=self.clock, name=name) as run:
                 with self._stoppable(blog, run):
                     async for _ in run:
                         pass
@@ -270,7 +275,19 @@ class BlogSaver:
         return settings
 
     def _path(self, blog: DueBlog) -> Path:
-        return archive_place(self.root, blog.blog_id)
+        """Return the folder of a blog's archive; its list may name the blog by a later ID."""
+        place = archive_place(self.root, blog.blog_id)
+        return place if Archive.exists(place) else self._by_later_id.get(blog.blog_id, place)
+
+    def _first_id(self, blog: DueBlog) -> str:
+        """Return the first ID of a listed blog."""
+        ids = ids_at(self._path(blog))
+        return ids[0] if blog.blog_id in ids else blog.blog_id
+
+    @cached_property
+    def _by_later_id(self) -> dict[str, Path]:
+        """The archives of renamed blogs, by their later IDs. It is read once, if a listed blog has no archive yet."""
+        return archives_by_later_id(self.root)
 
     def _place(self, blog: DueBlog, command: str) -> Path:
         """Return the folder of a blog's archive, whose parent exists; ``command`` begins a new archive there."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
@@ -48,31 +49,43 @@ class AssetMap:
 class EntryAddresses:
     """Maps addresses to the blog's own entries, by patterns such as ``https://{blog_id}/Entry/{entry_id}/``.
 
-    An address shared by several entries (such as a day's) leads to no entry. If a blog was renamed, its records name
-    its new host, and addresses on both hosts lead to its entries.
+    An address shared by several entries (such as a day's) leads to no entry. If a blog was renamed, addresses below
+    each of its names lead to its entries.
 
     Args:
         patterns: build the blog's addresses from an entry's record.
         entries: id and raw record of each entry.
         base: the blog's address, used to resolve relative addresses.
+        names: the first ID of the blog by each later one. The records may name further ones.
     """
 
     def __init__(
-        self, patterns: Iterable[AddressPattern], entries: Iterable[tuple[str, Mapping[str, Any]]], base: str
+        self,
+        patterns: Iterable[AddressPattern],
+        entries: Iterable[tuple[str, Mapping[str, Any]]],
+        base: str,
+        names: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._base = base
         self._patterns = tuple(patterns)
         self._entries: dict[str, str | None] = {}
-        self._host = host_of(base)
-        self._new_hosts: set[str] = set()
+        self._first = base.partition("://")[2].rstrip("/")
+        self._names: dict[str, dict[str, str]] = {}
+        for name, first in names.items():
+            self._add_name(name, first)
         for entry_id, record in entries:
             named = record.get("blog_id")
-            if isinstance(named, str) and named != self._host:
-                self._new_hosts.add(named.lower())
+            if isinstance(named, str) and not f"{self._first}/".startswith(f"{named}/"):
+                self._add_name(named, self._first)
             for pattern in self._patterns:
                 address = pattern.fill(record)
                 if address is not None:
                     self.add(entry_id, address)
+
+    def _add_name(self, name: str, first: str) -> None:
+        if name not in self._names.get(host := host_of(f"https://{name}/"), {}):
+            known = {**self._names.get(host, {}), name: first}
+            self._names[host] = dict(sorted(known.items(), key=lambda each: -len(each[0])))
 
     def add(self, entry_id: str, address: str) -> None:
         """Add an address that a pattern built from an entry's record."""
@@ -89,10 +102,23 @@ class EntryAddresses:
         return self._entries.get(self._key(plain)) if query and not found else found
 
     def _key(self, url: str) -> str:
-        """Return an address's meaning, with the blog's first host in place of a new one."""
-        if self._new_hosts and (host := host_of(url)) in self._new_hosts:
-            url = url.replace(f"//{host}", f"//{self._host}", 1)
-        return meaning(url)
+        """Return an address's meaning, with the blog's first name in place of a later one."""
+        names = self._names.get(host_of(url)) if self._names else None
+        return meaning(by_first_name(url, names) if names else url)
+
+
+def by_first_name(url: str, names: Mapping[str, str]) -> str:
+    """Return an address below a later name of a blog as it is below its first one; other addresses stay.
+
+    Args:
+        url: the address.
+        names: the first name by each later one, those with the most characters first.
+    """
+    scheme, _, rest = url.partition("://")
+    for name, first in names.items():
+        if rest.lower().startswith(name.lower()) and rest[len(name) : len(name) + 1] in {"", "/", "?", "#"}:
+            return f"{scheme}://{first}{rest[len(name) :]}"
+    return url
 
 
 def relative_link(page: str, target: str) -> str:

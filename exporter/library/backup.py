@@ -18,6 +18,7 @@ from exporter.archive.documents import append_run
 from exporter.archive.latest import LatestCheck, LatestView, check_latest, read_record
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
+from exporter.archive.names import add_name, later_ids
 from exporter.archive.reader import damaged_in_latest, is_archive, read_info
 from exporter.clock import Clock, SystemClock, timestamp
 from exporter.crawl.assets.download import check_fallback
@@ -30,12 +31,14 @@ from exporter.crawl.outcome import Outcome
 from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError, Interrupted, UsageError
 from exporter.frozen import frozen
-from exporter.html.links import AddressPattern, host_of
+from exporter.html.links import AddressPattern
+from exporter.html.local_links import by_first_name
 from exporter.http.body import prepare_memory
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Engine, ServiceClient
 from exporter.http.recording import AnswerMemory, ExchangeRecorder
 from exporter.http.retry import RetryEvent, RetryPolicy
+from exporter.library.naming import PresentName
 from exporter.library.views import LatestRefreshed, LatestRepaired, finish_forgetting, refresh_latest, wanted_views
 from exporter.login.source import credentials_for
 from exporter.message import message, suggested
@@ -75,6 +78,7 @@ async def open_service(
     settings: Settings,
     *,
     files: ExportFiles | None = None,
+    renamed_to: str | None = None,
     engine: Engine | None = None,
     longest_pause: float = float("inf"),
     warn: Callable[[str], None] = lambda _: None,
@@ -86,6 +90,7 @@ async def open_service(
         blog_id: the blog, such as ``NAME.blog.example.jp``.
         settings: the address, the token, time-outs and retries.
         files: the export files to read instead of a service.
+        renamed_to: the ID that the service knows the blog by, if it is not ``blog_id``.
         engine: sends the requests. The blogs of one engine share connections and rate limits. ``None`` makes a new one.
         longest_pause: the longest ``Retry-After`` in seconds that is obeyed; a longer one is an error.
         warn: called with a sentence if the token would travel unencrypted, or others can read a stored sign-in.
@@ -102,6 +107,8 @@ async def open_service(
             yield OpenService(blog_id, format_, FileClient(files, format_, shared))
         return
     service = way_of(settings, settings.service)
+    if renamed_to not in {None, blog_id}:
+        service = service.renamed(renamed_to)
     if isinstance(service, ExportFile):
         raise UsageError(
             "The archive of {blog_id} was made from an export file. Name a newer file: {command}",
@@ -151,6 +158,7 @@ def backup(
     dry_run: bool = False,
     clock: Clock | None = None,
     recorded_url: str | None = None,
+    name: PresentName | None = None,
     locate: Callable[[str], str] | None = None,
     declared: Declared | None = None,
 ) -> Backup:
@@ -167,6 +175,7 @@ def backup(
         dry_run: only read the lists; write nothing, not even a lock.
         clock: the time of day to record.
         recorded_url: the service's address to record in the archive.
+        name: the name by which the service is asked, if the archive exists.
         locate: maps a picture's address to the one to request, such as a copy of a dead host.
         declared: the owner's declarations about flags, by default those in the settings. They decide which exchanges
             ``warc`` keeps.
@@ -175,7 +184,7 @@ def backup(
         UsageError: the archive belongs to another blog, or a setting is invalid.
     """
     writer.require_place(archive, service.blog_id)
-    locate = locate or _at_new_host(service.blog_id, settings)
+    locate = locate or _at_new_host(archive, service.blog_id)
     check_fallback(settings.archive_fallback)
     assets = AssetSettings(
         base=f"https://{service.blog_id}/",
@@ -213,21 +222,19 @@ def backup(
         clock or SystemClock(),
         read_as=lambda name: service_of(settings, name),
         accept_join=accept_join,
+        is_new_name=name is not None and not name.is_known,
     )
     views = [] if dry_run else wanted_views(settings, archive, _records_of(archive, service.service, settings))
-    return Backup(run, views, settings.wait_lock.total_seconds())
+    return Backup(run, views, settings.wait_lock.total_seconds(), name)
 
 
-def _at_new_host(blog_id: str, settings: Settings) -> Callable[[str], str] | None:
-    """Return a function that asks the new host of a renamed blog for pictures at the old one; ``None`` for others."""
-    new = settings.renamed_to
-    if new is None:
+def _at_new_host(archive: Path, blog_id: str) -> Callable[[str], str] | None:
+    """Return a function that asks the new host of a renamed blog for pictures at the old ones; ``None`` for others."""
+    later = later_ids(Layout(archive))
+    if not later:
         return None
-
-    def locate(url: str) -> str:
-        return url.replace(f"//{blog_id}", f"//{new}", 1) if host_of(url) == blog_id else url
-
-    return locate
+    old = sorted({blog_id, *later[:-1]} - {later[-1]}, key=len, reverse=True)
+    return lambda url: by_first_name(url, dict.fromkeys(old, later[-1]))
 
 
 def _records_of(archive: Path, service: BlogService, settings: Settings) -> Records:
@@ -261,12 +268,14 @@ class Backup:
         run: the run, whose archive is locked meanwhile.
         views: the views to keep.
         wait: how long to wait for the lock, in seconds.
+        name: the name by which the blog is read, if its archive exists.
         refreshed: the views made again in ``latest/``.
     """
 
     run: BackupRun
     views: list[LatestView]
     wait: float
+    name: PresentName | None = None
     refreshed: LatestRefreshed = field(default_factory=LatestRefreshed)
 
     def __post_init__(self) -> None:
@@ -310,8 +319,14 @@ class Backup:
             async with aclosing(self.run.events()) as events:
                 async for event in events:
                     yield event
+            self._record_name()
             self.refreshed = await self._in_thread(lambda: self._refresh(Archive.open(self._root), looked))
             yield self.refreshed
+
+    def _record_name(self) -> None:
+        line = None if self.name is None else self.name.line(timestamp(self.run.clock.now()))
+        if line is not None:
+            add_name(Layout(self._root), line)
 
     @asynccontextmanager
     async def _locked(self) -> AsyncIterator[None]:

@@ -10,6 +10,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from exporter.archive.archive import Archive
+from exporter.archive.layout import Layout
+from exporter.archive.names import newest_id
 from exporter.archive.state import State
 from exporter.capture.outcome import EntryAddress
 from exporter.errors import UsageError
@@ -46,7 +48,7 @@ def home_of(archive: Path, blog_id: str, settings: Settings) -> str:
                 text=printable(settings.home_url, 200),
             )
         return str(found._replace(query=None))
-    blog_id = settings.renamed_to or blog_id
+    blog_id = newest_id(Layout(archive), settings.service) or blog_id
     if settings.service == PUBLIC_SITE.name and settings.base_url is not None:
         return site_paths(blog_id, settings.base_url, settings.get("page_rules")).home_address
     host, _, folder = blog_id.partition("/")
@@ -110,7 +112,7 @@ def address_builder(state: State, service: Records, settings: Settings) -> Calla
         pattern = AddressPattern(settings.entry_url, "entry_url")
         return lambda _, raw: pattern.fill(raw)
     if service.name == BLOG_V1.name:
-        paths = site_paths(settings.renamed_to or state.blog_id, None, "auto")
+        paths = site_paths([state.blog_id, *state.names][-1], None, "auto")
         if paths.rules is not None:
             return lambda entry_id, _: None if (path := paths.post_path(entry_id)) is None else paths.origin + path
         inferred = infer_entry_url(service, state)

@@ -1,20 +1,23 @@
-"""Continue an archive after its blog was renamed: compare the blog at the new address, then remember its new ID.
+"""Continue an archive after its blog was renamed: compare the blog at the new address, then record its new ID.
 
-Every version seals ``archive.json``, so the archive keeps its first ID. Its settings keep the new one for
-requests. Records and links with either name belong to the blog.
+Every version seals ``archive.json``, so the archive keeps its first ID. Requests use the newest ID in ``names.jsonl``.
+Records and links with any of its names belong to the blog.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 from exporter.archive.archive import Archive
+from exporter.archive.layout import Layout
+from exporter.archive.lock import ArchiveLock
+from exporter.archive.names import BlogName, add_name, newest_id
 from exporter.archive.settings_file import remember
+from exporter.clock import SystemClock, timestamp
 from exporter.errors import UsageError
 from exporter.frozen import frozen
 from exporter.library.backup import open_service
@@ -53,7 +56,7 @@ async def rename(
     given: Mapping[str, Any] = MappingProxyType({}),
     warn: Callable[[str], None] = lambda _: None,
 ) -> Renamed:
-    """Remember a blog's new ID in its archive, if the blog there has the archive's entries.
+    """Record a blog's new ID in its archive, if the blog there has the archive's entries.
 
     One page of the entry list is read. The archive's versions stay untouched.
 
@@ -67,6 +70,7 @@ async def rename(
     Raises:
         UsageError: the service reads blogs by their address, or the blog there is another one.
         NoArchive: the archive has no version.
+        ArchiveLocked: another run has the archive.
         ServiceError: the service does not answer, or has no such blog.
     """
     archive = Archive.open(root)
@@ -79,8 +83,7 @@ async def rename(
             command=suggested("backup", root, "--base-url", f"https://{blog_id}"),
         )
     archive.resolve()
-    changed = replace(settings, renamed_to=blog_id)
-    async with open_service(old, changed, warn=warn) as opened:
+    async with open_service(old, settings, renamed_to=blog_id, warn=warn) as opened:
         service = opened.service
         pages = service.pages(Kind.ENTRY_LIST, old, ())
         call = pages.call(pages.wanted(0)[0])
@@ -102,5 +105,11 @@ async def rename(
             listed=len(page.items),
             same=same,
         )
-    remember(root, {**given, "renamed_to": blog_id})
+    layout = Layout(root)
+    if (newest_id(layout) or old) != blog_id:
+        now = SystemClock().now()
+        with ArchiveLock(layout.lock) as lock:
+            lock.acquire(now, settings.wait_lock.total_seconds())
+            add_name(layout, BlogName(timestamp(now), blog_id))
+    remember(root, given)
     return Renamed(blog_id, len(page.items), known, same)

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from exporter.archive.archive import Archive
+from exporter.archive.layout import Layout
+from exporter.archive.names import newest_id
 from exporter.errors import ApiError, BlogExporterError, NotAuthorised, ServiceError, UsageError
 from exporter.frozen import frozen
 from exporter.library.backup import OpenService, open_service
@@ -69,7 +71,8 @@ async def try_token(blog_id: str, settings: Settings, archive: Path | None = Non
     )
     user = None
     try:
-        async with open_service(blog_id, patient, longest_pause=0.0) as opened:
+        named = None if archive is None else newest_id(Layout(archive), settings.service)
+        async with open_service(blog_id, patient, renamed_to=named, longest_pause=0.0) as opened:
             if opened.service.capabilities.user:
                 call = opened.service.user_call()
                 user = opened.service.user(await opened.client.fetch(call.request, call.parse, once=True))

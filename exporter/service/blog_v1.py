@@ -115,7 +115,6 @@ class Options(NamedTuple):
         file_page_size: at most 20 (4.4 and 8); a page's own ``limit`` takes precedence.
         max_pages: no limit is shown (8); a list that claims more pages is not believed.
         timezone: dates carry no offset (2.2 to 2.5).
-        renamed_to: the ID that requests name in place of the archive's, if the blog was renamed.
     """
 
     success_result: str = BLOG_V1.default_of("success_result")
@@ -126,7 +125,6 @@ class Options(NamedTuple):
     file_page_size: int = BLOG_V1.default_of("file_page_size")
     max_pages: int = BLOG_V1.default_of("max_pages")
     timezone: tzinfo = zone(BLOG_V1.defaults["timezone"])
-    renamed_to: str | None = None
 
 
 DEFAULT: Final = Options()
@@ -185,8 +183,9 @@ class BlogV1(BlogService):
     unlikely_in_addresses = frozenset({"file_size", "height", "width", "explanation"})
     extension_field = "extension"
 
-    def __init__(self, options: Options = DEFAULT) -> None:
+    def __init__(self, options: Options = DEFAULT, renamed_to: str | None = None) -> None:
         self._options = options
+        self._renamed_to = renamed_to
         self.timezone = options.timezone
 
     @classmethod
@@ -197,12 +196,16 @@ class BlogV1(BlogService):
     @property
     def options(self) -> dict[str, Any]:
         """The options that change the reading of responses, as JSON."""
-        return {**self._options._asdict(), "timezone": str(self._options.timezone)}
+        return {**self._options._asdict(), "timezone": str(self._options.timezone), "renamed_to": self._renamed_to}
+
+    def renamed(self, blog_id: str) -> Self:
+        """Return the service that names a blog by this ID in place of its first one."""
+        return type(self)(self._options, blog_id)
 
     def pages(self, kind: Kind, blog_id: str, _entry_ids: Sequence[str]) -> Paginator:
         """Return a paginator for entries (4.2, their page size is unknown: 8), comments (4.3) or files (4.4)."""
         options, most = self._options, self._options.max_pages
-        asked = options.renamed_to or blog_id
+        asked = self._renamed_to or blog_id
         name, operation, param = {
             Kind.ENTRY_LIST: (message("entry list"), "entry/list", "entry_list_page_param"),
             Kind.COMMENTS: (message("comment list"), "comment/list", "comment_list_page_param"),
@@ -245,7 +248,7 @@ class BlogV1(BlogService):
     def entry_call(self, blog_id: str, entry_id: str, validators: Validators | None = None) -> Call[EntryAnswer]:
         """Return the request for a full entry (4.1), conditional if there are validators."""
         conditions = validators.headers if validators is not None else {}
-        asked = self._options.renamed_to or blog_id
+        asked = self._renamed_to or blog_id
         params = {"id": asked, "entry_id": entry_id}
         request = Request("entry/get", "/blog/v1/entry/get", params, conditions)
 

@@ -404,6 +404,10 @@ class BlogService(Records):
         """Return an exploration that finds this service at a blog's address; ``None`` if it cannot be there."""
         return None
 
+    def renamed(self, _blog_id: str) -> Self:
+        """Return the service that names a blog by this ID in place of its first one, if it knows blogs by an ID."""
+        return self
+
     @property
     @abstractmethod
     def options(self) -> Mapping[str, Any]:

@@ -190,7 +190,8 @@ class Catalogue:
         self.comment_table = CommentTable()
         self._patterns = patterns
         self._base = base
-        self._addresses = EntryAddresses((), (), base)
+        self._hosts = {host_of(f"https://{name}/") for name in (*records.names, *records.names.values())}
+        self._addresses = EntryAddresses((), (), base, records.names)
         self._links: dict[Kind, dict[str, list[str]]] = {Kind.ENTRIES: {}, Kind.COMMENTS: {}}
         self._beginnings = RowFile()
         self._beginning_of = IdRows()
@@ -397,7 +398,7 @@ class Catalogue:
         reason. ``host`` comes from the entry's own address, if its service states that. In a library, the links are
         absolute, and the hosts of all blogs count.
         """
-        hosts = {host} - {""} if self.library is None else self.library.hosts
+        hosts = {host, *self._hosts} - {""} if self.library is None else self.library.hosts
         if not (self._patterns or hosts):
             return []
         return [link for source in sources for link in self._candidates(source, base, hosts)]

@@ -181,6 +181,7 @@ class Library:
     Attributes:
         blogs: the blogs.
         hosts: the hosts of all their entries.
+        names: the first ID of a blog by each later one, unless another of the blogs began with it.
     """
 
     blog_id = BLOG_ID
@@ -193,7 +194,12 @@ class Library:
         hosts: Iterable[str] = (),
     ) -> None:
         self.blogs = [source.blog for source in sources]
-        self.hosts = {*hosts, *(host_of(blog.base) for blog in self.blogs)} - {""}
+        first = {blog.blog_id for blog in self.blogs}
+        self.names = {
+            name: blog_id for source in sources for name, blog_id in source.records.names.items() if name not in first
+        }
+        named = (host_of(f"https://{name}/") for name in self.names)
+        self.hosts = {*hosts, *(host_of(blog.base) for blog in self.blogs), *named} - {""}
         self._sources = {source.blog.key: source for source in sources}
         self._copies = _Same(groups)
         self._comments = _Same(comments)
@@ -441,6 +447,7 @@ class WithoutRecords:
         self._records = records
         self._left_out: defaultdict[Kind, set[str]] = defaultdict(set, left_out)
         self.blog_id = records.blog_id
+        self.names = records.names
 
     def ids(self, kind: Kind) -> Sequence[str]:
         """Return the ids of the remaining records in order."""

@@ -67,6 +67,7 @@ class PublicRecords:
         self._service = service
         self._visibility = Visibility(declared, as_of, service, newest)
         self.blog_id = records.blog_id
+        self.names = records.names
         entries = dict.fromkeys(self._entries())
         self._assets = dict(self._used_by(entries))
         files = {file_id for asset in self._assets.values() for file_id in asset.ids("file")}

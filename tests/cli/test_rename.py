@@ -72,7 +72,7 @@ def test_a_renamed_blog_continues_in_its_archive(program: Program, service: Demo
     assert renamed.out.endswith(f"Back up from there now: blog-exporter backup {root}\n")
     again = program("rename", root, NEW, "--json").json
     assert (again["blog_id"], again["renamed_to"], again["same"]) == (OLD, NEW, 4)
-    assert f'renamed_to = "{NEW}"' in (root / "settings.toml").read_text("utf-8")
+    assert [json.loads(line)["blog_id"] for line in (root / "names.jsonl").read_bytes().splitlines()] == [NEW]
     done = program("backup", root, "-q")
     assert done.code == 0, done.err
     assert {path: path.read_bytes() for path in before} == before

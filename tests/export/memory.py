@@ -49,6 +49,7 @@ class Memory:
 
     kinds: dict[Kind, dict[str, dict[str, Any]]] = field(default_factory=lambda: {kind: {} for kind in Kind})
     blog_id: str = BLOG
+    names: dict[str, str] = field(default_factory=dict)
     contents: dict[str, bytes] = field(default_factory=dict)
     """The stored files' contents by path."""
 

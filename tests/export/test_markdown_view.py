@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,6 +19,7 @@ class Records:
     """A record source over plain lists."""
 
     blog_id = "umi.blog.example.jp"
+    names: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, **kinds: list[dict[str, Any]]) -> None:
         self.loads = 0

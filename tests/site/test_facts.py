@@ -125,6 +125,7 @@ class Counting:
     def __init__(self, state: State) -> None:
         self._state = state
         self.blog_id = state.blog_id
+        self.names = state.names
         self.read: list[tuple[Kind, str]] = []
 
     def ids(self, kind: Kind) -> Sequence[str]:

@@ -88,10 +88,16 @@ class PublicSite(StatedService):
     bodies: ClassVar = {Kind.ENTRIES: ("body", "more"), Kind.COMMENTS: ("text",)}
 
     def __init__(
-        self, options: PublicOptions | None = None, *, base_url: str | None = None, timezone: tzinfo | None = None
+        self,
+        options: PublicOptions | None = None,
+        *,
+        base_url: str | None = None,
+        timezone: tzinfo | None = None,
+        renamed_to: str | None = None,
     ) -> None:
         self._options = options or PublicOptions()
         self._base_url = base_url
+        self._renamed_to = renamed_to
         self.timezone = timezone or zone(PUBLIC_SITE.defaults["timezone"])
 
     @classmethod
@@ -117,7 +123,12 @@ class PublicSite(StatedService):
             "list_pages": options.list_pages,
             "max_posts": options.max_posts,
             "timezone": str(self.timezone),
+            "renamed_to": self._renamed_to,
         }
+
+    def renamed(self, blog_id: str) -> Self:
+        """Return the service that reads the folder of this ID in place of that of the first one."""
+        return type(self)(self._options, base_url=self._base_url, timezone=self.timezone, renamed_to=blog_id)
 
     @property
     def notes(self) -> Sequence[str]:
@@ -159,6 +170,9 @@ class PublicSite(StatedService):
     def _paths(self, blog_id: str) -> SitePaths:
         from exporter.service.public_site.paths import site_paths  # noqa: PLC0415 - as above
 
+        if self._renamed_to is not None:
+            host, (_, slash, folder) = blog_id.partition("/")[0], self._renamed_to.partition("/")
+            blog_id = f"{host}{slash}{folder}"
         return site_paths(blog_id, self._base_url, self._options.page_rules)
 
     @cached_property
