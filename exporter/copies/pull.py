@@ -303,9 +303,16 @@ class Pull:
                 plan.replaced[FORGOTTEN] = theirs
         for name in OWNER_RECORDS:
             if name in self.copy.objects:
-                theirs, ours = self._growing(plan, name), self._here(name)
-                if theirs is not None and theirs != ours and theirs.startswith(ours):
-                    plan.replaced[name] = theirs
+                self._plan_owner_record(plan, name)
+
+    def _plan_owner_record(self, plan: SyncResult, name: str) -> None:
+        theirs, ours = self._growing(plan, name), self._here(name)
+        if theirs is None or ours.startswith(theirs):
+            return
+        if theirs.startswith(ours):
+            plan.replaced[name] = theirs
+        else:
+            plan.damaged_there.append(name)
 
     def _plan_capture_runs(self, plan: SyncResult) -> None:
         if CAPTURE_RUNS not in self.copy.objects:

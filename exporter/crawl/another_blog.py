@@ -16,10 +16,12 @@ from exporter.model.kinds import Kind
 from exporter.text import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
     from exporter.crawl.ingest import Ingest
 
+_KINDS: Final = (Kind.ENTRY_LIST, Kind.ENTRIES)
 _MIN_CONTRADICTIONS: Final = 4
 """Fewer entries may be written anew by their owner."""
 _MAX_TITLE_CHARACTERS: Final = 60
@@ -39,25 +41,18 @@ def refuse_another_blog(ingest: Ingest, *, is_new_name: bool = False) -> None:
         AnotherBlog: more entries contradict the archive than agree, and these are at least four, or the service answers
             as another user, or the name is new; in both last cases also if no entry of the archive is listed.
     """
-    items, entries = ingest.ledgers[Kind.ENTRY_LIST], ingest.ledgers[Kind.ENTRIES]
+    items = ingest.ledgers[Kind.ENTRY_LIST]
     last = len(ingest.sweeps)
     listed = list(items.seen_in(last)) if last else []
     if not listed or not items.base:
         return
     known = sum(1 for each in listed if each in items.base)
-    contradicting: dict[str, tuple[str, str]] = {}
-    for kind, ledger in ((Kind.ENTRY_LIST, items), (Kind.ENTRIES, entries)):
-        for record_id, base, row in ledger.changes():
-            if base is not None and ledger.holds(record_id):
-                old = ingest.state.load(kind, record_id)
-                if old is not None:
-                    new = lossless_json.loads(split(ledger.line(record_id, row)).data)
-                    found = _contradiction(ingest, kind, old, new)
-                    if found is not None:
-                        contradicting[record_id] = found
-    count = len(contradicting)
     is_doubtful = ingest.other_user or is_new_name
-    if count > known - count and (count >= _MIN_CONTRADICTIONS or is_doubtful):
+    contradicting: dict[str, tuple[str, str]] = {}
+    if _is_another(len(_changed_ids(ingest)), known, is_doubtful=is_doubtful):
+        contradicting = dict(_contradictions(ingest))
+    count = len(contradicting)
+    if _is_another(count, known, is_doubtful=is_doubtful):
         record_id, (before, now) = next(iter(contradicting.items()))
         what = message(
             "of {known:,} entries with known ids, {n:,} have another title and another date: {id} was {before} and is "
@@ -79,6 +74,27 @@ def refuse_another_blog(ingest: Ingest, *, is_new_name: bool = False) -> None:
         "address now, continue from there. If it is the same blog, run again with --accept-join.",
         what=what,
     )
+
+
+def _is_another(contradicting: int, known: int, *, is_doubtful: bool) -> bool:
+    return contradicting > known - contradicting and (contradicting >= _MIN_CONTRADICTIONS or is_doubtful)
+
+
+def _changed_ids(ingest: Ingest) -> set[str]:
+    """Return the ids of changed entries. Only if they are many, records are compared."""
+    return {each for kind in _KINDS for each, base, _ in ingest.ledgers[kind].changes() if base is not None}
+
+
+def _contradictions(ingest: Ingest) -> Iterator[tuple[str, tuple[str, str]]]:
+    for kind in _KINDS:
+        ledger = ingest.ledgers[kind]
+        for record_id, base, row in ledger.changes():
+            old = ingest.state.load(kind, record_id) if base is not None and ledger.holds(record_id) else None
+            if old is not None:
+                new = lossless_json.loads(split(ledger.line(record_id, row)).data)
+                found = _contradiction(ingest, kind, old, new)
+                if found is not None:
+                    yield record_id, found
 
 
 def _contradiction(ingest: Ingest, kind: Kind, old: Any, new: Any) -> tuple[str, str] | None:

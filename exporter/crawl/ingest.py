@@ -160,7 +160,7 @@ class Ingest:
         textless: new entries of which the answer has no text, not even an empty one.
         kept_out: the records that were forgotten and stay out.
         pages: the known pages of each list; ``None`` to parse every page.
-        check: called after each sweep; may refuse the blog.
+        check: called after the first sweep; may refuse the blog.
     """
 
     service: BlogService
@@ -232,7 +232,8 @@ class Ingest:
     async def _sweep_until_equal(self, first: Iterable[str]) -> None:
         for number in range(1, MAX_SWEEPS + 1):
             results = await self.sweep(number)
-            self.check(self)
+            if number == 1:
+                self.check(self)
             await self._entries(number, first if number == 1 else ())
             snapshot = self.service.capabilities.snapshot
             agreed = snapshot or (number > 1 and all(result.agreed for result in results.values()))

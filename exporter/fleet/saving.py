@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, Self
+from weakref import WeakValueDictionary
 
 from exporter.archive.archive import Archive
 from exporter.archive.atomic import make_folder, translated
@@ -123,6 +124,7 @@ class BlogSaver:
     def __post_init__(self) -> None:
         self._statistics: dict[int, Callable[[], Statistics]] = {}
         self._running: dict[int, StoppableRun] = {}
+        self._turns: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
         self._services: dict[int, str] = {}
         self._pauses: dict[str, tuple[float, LongPause]] = {}
         self._past = 0
@@ -252,10 +254,15 @@ class BlogSaver:
                 )
             self._statistics[blog.number] = lambda: service.client.statistics
             place = self._place(blog, suggested("backup", blog.blog_id, "--archive", self._path(blog), "--new"))
-            async with backup(place, service, settings, clock=self.clock, name=name) as run:
-                with self._stoppable(blog, run):
-                    async for _ in run:
-                        pass
+            # A list may have two names of a blog, and then its archive is saved twice.
+            turn = self._turns.setdefault(place, asyncio.Lock())
+            async with turn:
+                if self._end is not None:
+                    raise self._end
+                async with backup(place, service, settings, clock=self.clock, name=name) as run:
+                    with self._stoppable(blog, run):
+                        async for _ in run:
+                            pass
         outcome = run.outcome
         return Result(outcome.exit_code, outcome.error, outcome.version)
 

@@ -1,0 +1,110 @@
+"""A blog that is read by its address: another address is its new one, or another blog."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from tests.support.public_blog import PublicBlog, posts, serving
+from tests.support.runs import Done, Runs
+
+Command = Callable[..., Awaitable[Done]]
+OPTIONS = ("--retries", "0", "--page-rules", "livedoor", "--rate", "1000", "--no-site", "--assets", "none")
+
+
+@pytest.fixture
+def command(runs: Runs, tmp_path: Path) -> Command:
+    """Return what runs the program in a separate process, in the test's folder."""
+
+    async def run(*arguments: object) -> Done:
+        environ = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "LANG": "C.UTF-8"}
+        return await asyncio.to_thread(runs.run, *arguments, folder=tmp_path, environ=environ)
+
+    return run
+
+
+def stranger() -> PublicBlog:
+    """Return another blog, with other titles and dates at the same numbers."""
+    blog = PublicBlog("livedoor", posts(8), dead_every=0)
+    for number, post in blog.posts.items():
+        post.title, post.date = f"theirs {number}", post.date - timedelta(days=3000)
+    return blog
+
+
+@asynccontextmanager
+async def neighbours(**blogs: PublicBlog) -> AsyncIterator[str]:
+    """Serve blogs in folders of one host."""
+    app = web.Application()
+    server = TestServer(app, host="127.0.0.1")
+
+    def handler(name: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            found = blogs[name].answer("/" + request.match_info["path"])
+            if found is None:
+                raise web.HTTPNotFound
+            return web.Response(body=found[0], headers={"Content-Type": found[1]})
+
+        return handle
+
+    for name in blogs:
+        app.router.add_get(f"/{name}/{{path:.*}}", handler(name))
+    await server.start_server()
+    origin = str(server.make_url("/")).rstrip("/")
+    for name, blog in blogs.items():
+        blog.origin = f"{origin}/{name}"
+    try:
+        yield origin
+    finally:
+        await server.close()
+
+
+def names(root: Path) -> list[tuple[str, str]]:
+    lines = map(json.loads, (root / "names.jsonl").read_bytes().splitlines())
+    return [(line["blog_id"], line["address"]) for line in lines]
+
+
+@pytest.mark.parametrize("form", ["address", "base URL"])
+async def test_a_blog_continues_at_its_new_address(command: Command, tmp_path: Path, form: str) -> None:
+    blog = PublicBlog("livedoor", posts(8), dead_every=0)
+    async with serving(blog) as old:
+        assert (await command("backup", old, "--archive", "mine", *OPTIONS)).code == 0
+    async with serving(blog) as new:
+        words = (f"{new}/", "--archive", "mine") if form == "address" else ("mine", "--base-url", new)
+        moved = await command("backup", *words, *OPTIONS)
+        assert moved.code == 0, moved.err
+        host = new.removeprefix("http://")
+        assert names(tmp_path / "mine") == [(host, new)]
+        for each in (old, new):
+            again = await command("backup", f"{each}/", "--archive", "mine", *OPTIONS)
+            assert again.code == 0, again.err
+        assert names(tmp_path / "mine") == [(host, new)]
+    assert (await command("verify", "mine")).code == 0
+
+
+async def test_another_blog_at_another_port_is_refused(command: Command, tmp_path: Path) -> None:
+    async with serving(PublicBlog("livedoor", posts(8), dead_every=0)) as old, serving(stranger()) as other:
+        assert (await command("backup", old, "--archive", "mine", *OPTIONS)).code == 0
+        refused = await command("backup", other, "--archive", "mine", *OPTIONS)
+        assert refused.code == 4, refused.err
+        assert "shows another blog than the archive's" in refused.err
+        assert not (tmp_path / "mine" / "names.jsonl").exists()
+        again = await command("backup", "mine")
+        assert (again.code, "Nothing had changed" in again.err) == (0, True), again.err
+
+
+async def test_a_neighbour_on_the_same_host_is_another_blog(command: Command, tmp_path: Path) -> None:
+    async with neighbours(alice=PublicBlog("livedoor", posts(8), dead_every=0), bob=stranger()) as origin:
+        first = await command("backup", f"{origin}/alice/", "--archive", "mine", *OPTIONS)
+        assert first.code == 0, first.err
+        refused = await command("backup", f"{origin}/bob/", "--archive", "mine", *OPTIONS)
+        assert refused.code == 4, refused.err
+        again = await command("backup", f"{origin}/alice/", "--archive", "mine", *OPTIONS)
+        assert (again.code, "Nothing had changed" in again.err) == (0, True), again.err
