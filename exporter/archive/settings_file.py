@@ -28,7 +28,7 @@ from exporter.archive import atomic
 from exporter.archive.latest import read_record
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
-from exporter.archive.reader import ArchiveReader, is_archive
+from exporter.archive.reader import ArchiveReader, ids_at, is_archive
 from exporter.archive.safe_files import InnerPath
 from exporter.clock import SystemClock
 from exporter.errors import BlogExporterError, NoArchive, UsageError
@@ -480,5 +480,6 @@ def settings_to_read_with(
 def table_of(root: Path, blog_id: str, blogs: Mapping[str, BlogTable]) -> BlogTable | None:
     """Return the table of the user's settings file for this blog and this archive, or ``None``."""
     place = root.resolve()
-    fitting = (table for table in blogs.values() if table.blog_id == blog_id and table.archive.resolve() == place)
+    ids = {blog_id, *ids_at(root)}
+    fitting = (table for table in blogs.values() if table.blog_id in ids and table.archive.resolve() == place)
     return next(fitting, None)

@@ -125,7 +125,8 @@ def find_target(
             words = str(archive_named(words, config))
     table = blogs.get(words) if archive is None else None
     if table is not None:
-        blog_id, root, by_folder = table.blog_id, table.archive, True
+        root, by_folder = table.archive, True
+        blog_id = _first_of(root, table.blog_id) or table.blog_id
     else:
         if archive is None and _has_no_folder(words):
             words = str(folder_by_later_name(words) or words)
@@ -205,7 +206,7 @@ def _blog_in(words: str) -> str | None:
 
 def _has_no_folder(words: str) -> bool:
     """Return whether words may be the ID of a blog whose archive is not in the folder of this name."""
-    return bool(_FULL_ID.fullmatch(words)) and "\0" not in words and not Path(words).exists()
+    return "." in words and not _is_like_a_path(words) and "\0" not in words and not Path(words).exists()
 
 
 def _first_of(root: Path, words: str) -> str | None:

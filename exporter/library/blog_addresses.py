@@ -17,6 +17,7 @@ from exporter.capture.outcome import EntryAddress
 from exporter.errors import UsageError
 from exporter.export.own_links import infer_entry_url
 from exporter.html.links import AddressPattern, absolute, host_of
+from exporter.html.local_links import by_first_name
 from exporter.html.web_address import parsed
 from exporter.model.kinds import Kind
 from exporter.model.publication import PostStatus
@@ -117,5 +118,7 @@ def address_builder(state: State, service: Records, settings: Settings) -> Calla
             return lambda entry_id, _: None if (path := paths.post_path(entry_id)) is None else paths.origin + path
         inferred = infer_entry_url(service, state)
         if inferred is not None:
-            return lambda _, raw: inferred.pattern.fill(raw)
+            newest = [state.blog_id, *state.names][-1]
+            old = sorted({state.blog_id, *state.names} - {newest}, key=len, reverse=True)
+            return lambda _, raw: by_first_name(inferred.pattern.fill(raw) or "", dict.fromkeys(old, newest)) or None
     return lambda _, __: None

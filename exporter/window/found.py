@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from exporter.archive import atomic
 from exporter.archive.layout import Layout
-from exporter.archive.reader import is_archive, read_info
+from exporter.archive.reader import ids_at, is_archive, read_info
 from exporter.cli.blog_names import address_in, blog_id_in, without_password
 from exporter.cli.output import size_text, time_text
 from exporter.errors import BlogExporterError, UsageError
@@ -146,7 +146,7 @@ def _facts(window: Window, job: Job, state: JobState, answer: dict[str, Any]) ->
         "needs_client": can_sign_in and not settings.oauth_client_id,
         "place": _shown_path(_free_place(blog_id)),
         "free": size_text(shutil.disk_usage(Path.home()).free),
-        "same": [each for each in archives.known(window) if blog_id and each.blog_id == blog_id],
+        "same": [each for each in archives.known(window) if blog_id in ids_at(each.path)],
     }
 
 

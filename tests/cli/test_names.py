@@ -6,12 +6,15 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from exporter.archive.archive import Archive
 from exporter.archive.fleet_folder import archive_place
 from exporter.demo.content import Blog, fields
+from exporter.library.blog_addresses import entry_addresses, home_of
+from exporter.settings import Settings
 from tests.cli.conftest import Program
 from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
@@ -26,6 +29,7 @@ def blog_of(blog_id: str) -> Blog:
     blog = generated_blog(ENTRIES, 2, 0, blog_id=blog_id)
     first, second = list(blog.entries)[:2]
     links = "".join(f'<p><a href="https://{host}/Entry/{second}/">{host}</a>' for host in (OLD, MID, NEW))
+    links += "".join(f'<p><a href="https://{OLD}/Entry/{number}/">{number}</a>' for number in list(blog.entries)[2:6])
     blog.entries[first] = {**fields(blog.entries[first]), "entry_text": links}
     return blog
 
@@ -391,3 +395,26 @@ def test_declarations_are_copied_restored_and_checked(program: Program, root: Pa
     (restored / "declared.jsonl").write_bytes(b'{"at":"x"}\n{"at"')
     damaged = program("verify", restored)
     assert (damaged.code, "line 2: its last line was cut short" in damaged.out) == (13, True)
+
+
+def test_a_table_of_the_settings_file_may_have_the_new_name(
+    program: Program, service: DemoService, root: Path, options: list[object], tmp_path: Path
+) -> None:
+    move(service, OLD, NEW)
+    rename(program, root, service)
+    config = tmp_path / "settings.toml"
+    config.write_text(f'[blogs.diary]\nblog_id = "{NEW}"\narchive = "{root}"\nretries = 0\n', encoding="utf-8")
+    service.requests.clear()
+    done = program("backup", "diary", "--config", config, *options)
+    assert done.code == 0, done.err
+    assert asked(service) == {NEW}
+    assert Archive.open(root).versions() == [1, 2]
+
+
+def test_pages_are_captured_at_the_new_address(program: Program, service: DemoService, root: Path) -> None:
+    move(service, OLD, NEW)
+    rename(program, root, service)
+    assert home_of(root, OLD, Settings()) == f"https://{NEW}/"
+    urls = [each.url for each in entry_addresses(root, Settings())]
+    assert urls[0] == f"https://{NEW}/Entry/1/"
+    assert {urlsplit(url).hostname for url in urls} == {NEW}
