@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from exporter.archive.archive import Archive
+from exporter.archive.layout import OWNER_RECORDS
 from exporter.copies.cache import Need, fetched
 from exporter.copies.contents import Relation
 from exporter.copies.folder import FolderStore
@@ -291,3 +292,28 @@ def test_a_healthy_archive_reads_from_the_copy_as_from_itself(
     copy = Built.reopen(tmp_path / "copy")
     assert copy.states == source.states
     assert Archive.open(copy.root).head() == Archive.open(source.root).head()
+
+
+@pytest.mark.parametrize("name", OWNER_RECORDS)
+def test_what_an_owner_recorded_grows_in_both_directions_and_is_never_replaced(
+    source: Built, store: FolderStore, tmp_path: Path, name: str
+) -> None:
+    first = b'{"at":"2026-01-01T00:00:00Z","blog_id":"a.example","address":null,"service":"blog-v1"}\n'
+    mine, copied, back = source.root / name, tmp_path / "copy" / name, tmp_path / "back" / name
+    mine.write_bytes(first)
+    pushed(source.root, store)
+    pulled(store, tmp_path / "back")
+    assert mine.read_bytes() == copied.read_bytes() == back.read_bytes() == first
+    back.write_bytes(first * 2)
+    plan, _ = pushed(tmp_path / "back", store)
+    assert ([*plan.replaced], copied.read_bytes()) == ([name], first * 2)
+    plan, _ = pushed(source.root, store)
+    assert (plan.replaced, plan.damaged_there) == ({}, [])
+    pulled(store, source.root)
+    assert mine.read_bytes() == first * 2
+    assert damages(source.root) == findings(store) == []
+    mine.write_bytes(first.replace(b"a.example", b"b.example"))
+    for plan, _ in (pushed(source.root, store), pulled(store, source.root)):
+        assert (plan.replaced, plan.damaged_there) == ({}, [name])
+    copied.write_bytes(b"x\n")
+    assert any(name in each for each in findings(store))
