@@ -1,95 +1,206 @@
 """The owner's answers about a blog's flags: from the settings, from an earlier export, or to questions with samples.
 
-Answers given as options are kept for each blog in ``exports.json``, in the user's configuration folder. Options,
-variables and the settings file have priority over them. An entry without an answer is not public.
+Answers given as options are kept in the blog's archive (:mod:`exporter.archive.declared`), and are about the values
+that it had then. Options, variables and the settings file have priority over them. An entry without an answer is not
+public.
 """
 
 from __future__ import annotations
 
-import json
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from exporter.archive import atomic
+from exporter.archive.archive import Archive
+from exporter.archive.declared import (
+    FlagDeclaration,
+    add_declaration,
+    damaged_declaration,
+    declared_path,
+    read_declarations,
+)
+from exporter.archive.layout import Layout
 from exporter.cli.output import Output, counted
 from exporter.cli.questions import Questions
 from exporter.cli.samples import EntryAnswers, FlagSamples, Sample, public_codes
-from exporter.errors import BlogExporterError, UsageError
+from exporter.clock import SystemClock, timestamp
+from exporter.errors import ArchiveDamaged, BlogExporterError, UsageError
 from exporter.export.interface import RecordSource
 from exporter.export.posts import occurring
+from exporter.frozen import frozen
 from exporter.html.links import AddressPattern
-from exporter.message import either, message
+from exporter.message import either, message, said
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from exporter.service.interface import Records
-from exporter.service.registry import FLAG_SETTINGS
-from exporter.setting_sources import option_name
-from exporter.settings import SETTINGS, Settings, config_folder
+from exporter.setting_sources import Origin, option_name
+from exporter.settings import SETTINGS, Settings
 from exporter.text import printable
 
 _VALUES_SHOWN: Final = 10
+_VALUES_KEPT: Final = 1_000
+"""The most frequent values of a flag are kept as seen. A field with more is no flag: the others stay undeclared."""
+_LONGEST_VALUE: Final = 100
+_LIMITED: Final = "t"
+"""The value of the flag of entries that are shown for a limited time."""
 
 
-def answers_path() -> Path:
-    """Return the file of the kept answers."""
-    return config_folder() / "exports.json"
+@frozen
+class FlagAnswers:
+    """What is known about a blog's flags.
+
+    Attributes:
+        declared: their meaning. A value that came after the declaration is not declared.
+        stated: the same with values that came later, or that do not occur.
+        seen: the values of the access flag when the declaration in use was kept; ``None`` if it comes from the
+            settings, which are about all values, or if the service needs none.
+    """
+
+    declared: Declared
+    stated: Declared
+    seen: frozenset[str] | None = None
+
+    def new_values(self, records: RecordSource, service: Records) -> list[str]:
+        """Return the values of the access flag that came after the declaration in use."""
+        if self.seen is None:
+            return []
+        return sorted(set(occurring(records, service, Kind.ENTRIES, service.access_flag)) - self.seen)
+
+    def is_undeclared(self, records: RecordSource, service: Records) -> bool:
+        """Return whether the owner must still declare which entries are public."""
+        return service.is_undeclared(self.declared) or bool(self.new_values(records, service))
 
 
-def declared_flags(service: Records, settings: Settings, blog_id: str, out: Output, *, all_as_draft: bool) -> Declared:
-    """Return the meaning of a blog's flags, from the settings or else from the kept answers.
+def declared_flags(
+    service: Records, settings: Settings, root: Path, blog_id: str, out: Output, *, all_as_draft: bool
+) -> FlagAnswers:
+    """Return the meaning of a blog's flags, from the settings or else from the answers kept in its archive.
 
     Args:
         service: names the settings that declare it.
         settings: the first source.
+        root: the archive, which need not exist yet.
         blog_id: the blog.
         out: prints the kept answers in use, as they decide about publication.
         all_as_draft: whether every entry becomes a draft, so that the kept answers about entries are not used.
 
     Raises:
-        UsageError: the file of answers cannot be read.
+        ArchiveDamaged: the kept answers cannot be read.
     """
-    flags, kept = service.flag_settings, _read(answers_path()).get(blog_id, {})
-    found: dict[str, Any] = {}
-    used: dict[str, str | None] = {}
-    for name in filter(None, flags):
-        found[name] = settings.get(name)
-        if found[name] is None and isinstance(kept.get(name), str):
-            try:
-                found[name] = SETTINGS[name].read(kept[name])
-            except ValueError as error:
-                about = {"path": answers_path(), "name": name, "blog_id": blog_id, "text": kept[name]}
-                raise UsageError("{path}: {name} of {blog_id} is {text!r}: {reason}.", **about, reason=error) from error
-            if name == flags.comments or not all_as_draft:
-                used[name] = kept[name]
+    flags, layout = service.flag_settings, Layout(root)
+    found = {name: settings.get(name) for name in filter(None, flags)}
+    missing = [name for name, value in found.items() if value is None]
+    if flags.public and settings.sources[flags.public].origin is Origin.OPTION:
+        missing = [name for name in missing if name != flags.period]  # an answer about entries replaces the whole one
+    kept = _kept(layout, service) if missing else {}
+    kept = {name: kept[name] for name in missing if name in kept}
+    for name, declaration in kept.items():
+        found[name] = _read(layout, name, declaration.settings[name])
+    used = {
+        name: declaration.settings[name]
+        for name, declaration in kept.items()
+        if name == flags.comments or not all_as_draft
+    }
     if used:
-        said: dict[str, Any] = {"said": printable(as_settings(used)), "path": printable(str(answers_path()))}
-        out.say("Using the answers kept for {blog_id}: {said} (in {path})", blog_id=printable(blog_id), **said)
-    return service.declared(found, all_as_draft=all_as_draft)
+        path = printable(str(declared_path(layout)))
+        about: dict[str, Any] = {"said": printable(as_settings(used)), "path": path}
+        out.say("Using the answers kept for {blog_id}: {said} (in {path})", blog_id=printable(blog_id), **about)
+    return _limited(service.declared(found, all_as_draft=all_as_draft), kept, service)
+
+
+def declared_for_backup(service: Records, settings: Settings, root: Path, blog_id: str, out: Output) -> Declared:
+    """Return the meaning of a blog's flags; if the kept answers are damaged, warn and use the settings alone.
+
+    A backup that is not made loses more than one that knows of no public entry.
+    """
+    try:
+        return declared_flags(service, settings, root, blog_id, out, all_as_draft=False).declared
+    except ArchiveDamaged as error:
+        out.warn(said(error))
+        return service.declared(settings)
+
+
+def _kept(layout: Layout, service: Records) -> dict[str, FlagDeclaration]:
+    """Return, for each setting, the newest declaration about it.
+
+    A declaration of the public values takes back an earlier one about entries that are shown for a limited time.
+    """
+    public, period, _ = service.flag_settings
+    found: dict[str, FlagDeclaration] = {}
+    for declaration in read_declarations(layout, service.name):
+        if public in declaration.settings:
+            found.pop(period, None)
+        found.update(dict.fromkeys(declaration.settings, declaration))
+    return found
+
+
+def _read(layout: Layout, name: str, text: str) -> Any:
+    try:
+        return SETTINGS[name].read(text)
+    except ValueError as error:
+        fault = message("{name} is {text!r}: {reason}", name=name, text=printable(text, 60), reason=error)
+        raise damaged_declaration(layout, fault) from error
+
+
+def _limited(stated: Declared, kept: Mapping[str, FlagDeclaration], service: Records) -> FlagAnswers:
+    """Return the answers without values that the archive did not have when they were kept."""
+    if not service.is_undeclared(Declared()):
+        return FlagAnswers(
+            stated, stated
+        )  # its words are documented, so the owner declares no code of one archive alone
+    seen = {
+        name: frozenset(kept[name].seen.get(flag, ())) for name, (_, flag) in _flags_of(service).items() if name in kept
+    }
+    public, period, comments = service.flag_settings
+    known = stated
+    if known.public_access is not None and public in seen:
+        known = replace(known, public_access=known.public_access & seen[public])
+    if period in seen:
+        known = replace(known, period_public=known.period_public and _LIMITED in seen[period])
+    if comments in seen:
+        known = replace(known, visible_comment_flags=known.visible_comment_flags & seen[comments])
+    return FlagAnswers(known, stated, None if stated.all_as_draft else seen.get(public))
 
 
 def check_answers(
-    said: Declared, given: Mapping[str, Any], records: RecordSource, service: Records, warn: Callable[[str], None]
+    answers: FlagAnswers,
+    given: Mapping[str, Any],
+    records: RecordSource,
+    service: Records,
+    warn: Callable[[str], None],
 ) -> None:
     """Compare the answers with the values that occur, since a typing error would publish nothing, and be kept.
 
     Args:
-        said: the answers, from any source.
+        answers: the answers, from any source.
         given: the options of the command line by their names.
         records: the state to publish.
         service: reads the records.
         warn: called with declared values that no entry has, if entries have other declared values.
 
     Raises:
-        UsageError: no entry has a value declared public, or no comment has a value declared visible.
+        UsageError: entries have a value that came after the declaration, no entry has a value declared public, or no
+            comment has a value declared visible.
     """
     public, _, comments = service.flag_settings
-    if said.public_access is not None and (given.get(public) is not None or not said.all_as_draft):
-        found = occurring(records, service, Kind.ENTRIES, service.access_flag, said.public_access)
-        unknown = said.public_access - set(found)
-        if unknown == said.public_access and found:
-            raise UsageError(_not_among(public, said.public_access, service.access_flag, found, "entry"))
+    known = answers.stated
+    new = answers.new_values(records, service)
+    if new:
+        raise UsageError(
+            "Nothing says yet whether entries with {flag} {values} are public: the archive did not have them when you "
+            "declared the other values. See inspect DIR, then declare all public values again with {option}.",
+            flag=service.access_flag,
+            values=either([printable(value, 40) for value in new[:_VALUES_SHOWN]]),
+            option=option_name(public),
+        )
+    if known.public_access is not None and (given.get(public) is not None or not known.all_as_draft):
+        found = occurring(records, service, Kind.ENTRIES, service.access_flag, known.public_access)
+        unknown = known.public_access - set(found)
+        if unknown == known.public_access and found:
+            raise UsageError(_not_among(public, known.public_access, service.access_flag, found, "entry"))
         if unknown and found:
             values = either(sorted(unknown))
             warn(
@@ -98,9 +209,9 @@ def check_answers(
                 )
             )
     if given.get(comments) is not None:
-        shown = occurring(records, service, Kind.COMMENTS, service.deleted_flag, said.visible_comment_flags)
-        if shown and not said.visible_comment_flags & set(shown):
-            raise UsageError(_not_among(comments, said.visible_comment_flags, service.deleted_flag, shown, "comment"))
+        shown = occurring(records, service, Kind.COMMENTS, service.deleted_flag, known.visible_comment_flags)
+        if shown and not known.visible_comment_flags & set(shown):
+            raise UsageError(_not_among(comments, known.visible_comment_flags, service.deleted_flag, shown, "comment"))
 
 
 def _not_among(name: str, values: frozenset[str], flag: str, found: Counter[str], noun: str) -> str:
@@ -124,21 +235,36 @@ def as_settings(answers: Mapping[str, str | None]) -> str:
     return ", ".join(f'{name} = "{value}"' for name, value in sorted(answers.items()) if value is not None)
 
 
-def keep_answers(given: Mapping[str, Any], blog_id: str, out: Output) -> None:
-    """Keep the options about a blog's flags, and print them if they are new."""
-    new = {name: given[name] for name in FLAG_SETTINGS if given[name] is not None}
-    path = answers_path()
-    kept = _read(path)
-    known = kept.get(blog_id, {})
-    if not new or {**known, **new} == known:
+def keep_answers(
+    given: Mapping[str, Any], root: Path, service: Records, out: Output, *, version: int | None = None
+) -> None:
+    """Keep the options about a blog's flags in its archive, and print them if they are new.
+
+    A failure to write is a warning, since the work is done.
+
+    Args:
+        given: the options of the command line by their names.
+        root: the archive.
+        service: the one that read it.
+        out: prints them.
+        version: the version that they were compared with; the newest one by default.
+    """
+    about = {name: flag for name, flag in _flags_of(service).items() if given.get(name) is not None}
+    if not about:
         return
-    kept[blog_id] = {**known, **new}
-    text = json.dumps(kept, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+    new = {name: str(given[name]) for name in about}
     shown = printable(as_settings(new))
     try:
-        with atomic.translated(path):
-            atomic.make_folder(path.parent)
-            atomic.write_file(path, text.encode())
+        archive = Archive.open(root)
+        with contextlib.closing(archive.state(version)) as state:
+            seen = {flag: _seen(state, service, kind, flag) for kind, flag in about.values()}
+        now = SystemClock().now()
+        declaration = FlagDeclaration(timestamp(now), service.name, new, seen)
+        if _says(_kept(archive.layout, service), declaration, service):
+            return
+        with archive.lock() as lock:
+            lock.acquire(now)
+            add_declaration(archive.layout, declaration)
     except BlogExporterError as error:
         out.warn(
             "The answers could not be kept: {reason} Put them into the settings file: {answers}",
@@ -146,20 +272,40 @@ def keep_answers(given: Mapping[str, Any], blog_id: str, out: Output) -> None:
             answers=shown,
         )
         return
-    where: dict[str, Any] = {"blog_id": printable(blog_id), "path": printable(str(path))}
+    where: dict[str, Any] = {
+        "blog_id": printable(archive.info.blog_id),
+        "path": printable(str(declared_path(archive.layout))),
+    }
     out.say("Kept for {blog_id}, so that you need not repeat it: {answers} (in {path})", answers=shown, **where)
 
 
-def _read(path: Path) -> dict[str, dict[str, Any]]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise UsageError("{path} cannot be read ({reason}); repair or remove it.", path=path, reason=error) from error
-    if not isinstance(document, dict) or not all(isinstance(answers, dict) for answers in document.values()):
-        raise UsageError("{path} must hold an object for each blog; repair or remove it.", path=path)
-    return document
+def _says(kept: Mapping[str, FlagDeclaration], new: FlagDeclaration, service: Records) -> bool:
+    """Return whether the kept declarations say the same as a new one."""
+    public, period, _ = service.flag_settings
+    if public in new.settings and period in kept and period not in new.settings:
+        return False
+    return all(
+        name in kept
+        and kept[name].settings[name] == text
+        and all(kept[name].seen.get(flag) == values for flag, values in new.seen.items())
+        for name, text in new.settings.items()
+    )
+
+
+def _flags_of(service: Records) -> dict[str, tuple[Kind, str]]:
+    """Return the flag that each setting is about, with the kind of its records."""
+    flags = service.flag_settings
+    found = {flags.public: (Kind.ENTRIES, service.access_flag)} if flags.public else {}
+    if flags.period:
+        found[flags.period] = (Kind.ENTRIES, service.period_flag)
+    if flags.comments:
+        found[flags.comments] = (Kind.COMMENTS, service.deleted_flag)
+    return found
+
+
+def _seen(records: RecordSource, service: Records, kind: Kind, flag: str) -> tuple[str, ...]:
+    found = occurring(records, service, kind, flag).most_common(_VALUES_KEPT)
+    return tuple(sorted(value for value, _ in found if len(value) <= _LONGEST_VALUE))
 
 
 class FlagQuestions:

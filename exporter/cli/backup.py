@@ -148,8 +148,9 @@ def _advise(source: NamedSource, out: Output, *, remembers: bool) -> None:
     kept = remember_options(target, others, out) if remembers else None
     if remembers and any(flags.values()):
         from exporter.cli.answers import keep_answers
+        from exporter.library.backup import records_of
 
-        keep_answers(flags, target.blog_id, out)
+        keep_answers(flags, target.root, records_of(target.root, target.settings), out)
     if source.files is not None:
         command = suggested("backup", "FILE", "--archive", target.root)
         out.say("When you have a newer export file: {command}", command=command)
@@ -316,7 +317,7 @@ def _declared(
     """
     if not settings.warc:
         return settings, None
-    from exporter.cli.answers import declared_flags
+    from exporter.cli.answers import declared_for_backup
     from exporter.library.backup import records_of
 
     asked = settings.sources["warc"].origin is Origin.OPTION
@@ -326,7 +327,7 @@ def _declared(
         out.say(message("An export file has no exchanges with a service, so --warc changes nothing."))
         return replace(settings, warc=False), None
     service = records_of(root, settings)
-    declared = declared_flags(service, settings, blog_id, out, all_as_draft=False)
+    declared = declared_for_backup(service, settings, root, blog_id, out)
     if service.is_undeclared(declared):
         text = message(
             "Nothing says yet which entries are public, so --warc would keep no exchange. Back up without it first. "

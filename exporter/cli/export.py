@@ -119,15 +119,14 @@ def _export(out: Output, job: ExportJob) -> int:
     check_no_wacz_options(job.form, job.given)
     for option in unused_options(job.form, job.given):
         out.warn("{option} has no effect on {form}.", option=option, form=job.form)
-    exported, declared = run_export(job, out, dry_run=dry_run)
+    exported, options = run_export(job, out, dry_run=dry_run)
     for each in exported:
-        _print(out, each, declared, dry_run=dry_run)
+        _print(out, each, options.declared, dry_run=dry_run)
         if each.document["target"] is None:
             _print_limits(out, job.form, each)
     print_doubt(out, job.form)
     if not dry_run and not NAMED[job.form].whole:
-        blog_id = exported[0].document["blog_id"]
-        keep_answers(job.given, blog_id, out)
+        keep_answers(job.given, job.archive, options.service, out, version=exported[0].document["version"])
     exports = [each.document for each in exported]
     out.document({"archive": str(job.archive.resolve()), "dry_run": dry_run, "exports": exports})
     return 0
@@ -148,7 +147,7 @@ def _export_wacz(out: Output, archive: Path | None, target: Path | None, given: 
     _print(out, exported, choice.options.declared, dry_run=wanted.dry_run)
     _print_captures(out, exported)
     if not wanted.dry_run:
-        keep_answers(given, info.blog_id, out)
+        keep_answers(given, archive, choice.options.service, out, version=exported.document["version"])
     out.document({"archive": str(archive.resolve()), "dry_run": wanted.dry_run, "exports": [exported.document]})
     return 0
 

@@ -14,7 +14,7 @@ import click
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.manifest import ArchiveInfo
 from exporter.archive.state import State
-from exporter.cli.answers import check_answers, declared_flags
+from exporter.cli.answers import FlagAnswers, check_answers, declared_flags
 from exporter.cli.help import PATH
 from exporter.cli.options import given_settings, setting_options, settings_of
 from exporter.cli.output import Output, shown
@@ -297,10 +297,11 @@ def chosen(
         form: the format of an export.
     """
     service = service_of(found, info.service)
-    declared = Declared()
+    answers = FlagAnswers(Declared(), Declared())
     whole, drafts = (False, True) if form is None else (form.whole, form.drafts)
     if not whole:
-        declared = declared_flags(service, found, info.blog_id, out, all_as_draft=given["all_as_draft"])
+        drafts_only = given["all_as_draft"]
+        answers = declared_flags(service, found, archive, info.blog_id, out, all_as_draft=drafts_only)
     at, version = given["at"], None
     if at is not None:
         version = read_consistently(archive, lambda reader: reader.version_at(at, found.timezone))
@@ -308,15 +309,17 @@ def chosen(
     def check(state: State) -> None:
         if whole:
             return
-        if service.is_undeclared(declared):
-            _stop_undeclared(state, service, out, drafts=drafts)
-        check_answers(declared, given, state, service, out.warn)
+        if answers.is_undeclared(state, service):
+            _print_flags(state, service, out)
+        if service.is_undeclared(answers.declared):
+            _stop_undeclared(service, drafts=drafts)
+        check_answers(answers, given, state, service, out.warn)
 
-    return Choice(read_options(given, found, declared, service), version, check)
+    return Choice(read_options(given, found, answers.declared, service), version, check)
 
 
-def run_export(job: ExportJob, out: Output, *, dry_run: bool) -> tuple[list[Exported], Declared]:
-    """Write every folder of an export; return them, and the declared meaning of the flags.
+def run_export(job: ExportJob, out: Output, *, dry_run: bool) -> tuple[list[Exported], ExportOptions]:
+    """Write every folder of an export; return them, and the options with the declared meaning of the flags.
 
     Args:
         job: the export.
@@ -336,7 +339,7 @@ def run_export(job: ExportJob, out: Output, *, dry_run: bool) -> tuple[list[Expo
             job.archive, job.form, job.target, choice.options,
             at=choice.version, only=given["only"], force=given["force"], dry_run=dry_run, check=choice.check,
         )  # fmt: skip
-    return exported, choice.options.declared
+    return exported, choice.options
 
 
 def print_doubt(out: Output, form: str) -> None:
@@ -383,23 +386,21 @@ def old_urls(given: Mapping[str, Any], found: Settings) -> tuple[AddressPattern,
     return tuple([AddressPattern(text, "--old-url") for text in given["old_urls"]] or known)
 
 
-def _stop_undeclared(state: State, service: Records, out: Output, *, drafts: bool) -> None:
-    """Print the flags' values and exit, since their meaning is not declared.
-
-    Args:
-        state: the blog.
-        service: reads its records.
-        out: prints the table.
-        drafts: whether the format has drafts.
-
-    Raises:
-        UsageError: always.
-    """
+def _print_flags(state: State, service: Records, out: Output) -> None:
+    """Print the values of the flags in a blog, and how its owner declares their meaning."""
     words = map(translated, (message("entries"), message("comments"), message("such as")))
     for line in flag_lines(state, service, *words):
         out.say(shown(line), level=-1)
     out.say(level=-1)
     out.say(service.flag_hint, level=-1)
+
+
+def _stop_undeclared(service: Records, *, drafts: bool) -> None:
+    """Exit, since the meaning of the flags is not declared; ``drafts``: whether the format has drafts.
+
+    Raises:
+        UsageError: always.
+    """
     option = option_name(service.flag_settings.public)
     text = message(
         "Nothing says yet which entries are public. See the table above (or inspect DIR), then declare it once with "

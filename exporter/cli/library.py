@@ -20,6 +20,7 @@ from exporter.text import printable
 from exporter.translation import LANGUAGES
 
 if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
     from exporter.archive.state import State
     from exporter.model.publication import Declared
     from exporter.service.interface import Records
@@ -84,14 +85,14 @@ def build(
     places = [archive_named(words, config) for words in archives]
     found: list[tuple[Path, Settings]] = []
 
-    def declared(service: Records, settings: Settings, state: State) -> Declared:
-        flags = declared_flags(service, settings, state.blog_id, out, all_as_draft=False)
-        if service.is_undeclared(flags):
+    def declared(archive: Archive, service: Records, settings: Settings, state: State) -> Declared:
+        flags = declared_flags(service, settings, archive.path, state.blog_id, out, all_as_draft=False)
+        if service.is_undeclared(flags.declared):
             blog = printable(state.blog_id)
             hint = service.flag_hint
             raise UsageError("{blog}: nothing says yet which entries are public. {hint}", blog=blog, hint=hint)
         check_answers(flags, given, state, service, out.warn)
-        return flags
+        return flags.declared
 
     with contextlib.ExitStack() as checked:
         for place in places:

@@ -115,7 +115,7 @@ def move_command(
         if dry_run:
             out.answer("Nothing was changed in {home}.", home=printable(home))
         else:
-            keep_answers(given, info.blog_id, out)
+            keep_answers(given, archive, choice.options.service, out, version=choice.version)
             if compare:
                 compared, same = _compare(out, archive, home, settings, choice.options, signals, **how)
                 whole = whole and same

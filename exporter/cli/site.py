@@ -108,16 +108,17 @@ def _copy(
     from exporter.library.export import copy_site
 
     blog_id, service = archive.info.blog_id, service_of(settings, archive.info.service)
-    public = None
+    answers = None
     if given["public_only"]:
-        public = declared_flags(service, settings, blog_id, out, all_as_draft=False)
-        if service.is_undeclared(public):
+        answers = declared_flags(service, settings, archive.path, blog_id, out, all_as_draft=False)
+        if service.is_undeclared(answers.declared):
             raise UsageError("Nothing says yet which entries are public. {hint}", hint=service.flag_hint)
 
     def check(state: State) -> None:
-        if public is not None:
-            check_answers(public, given, state, service, out.warn)
+        if answers is not None:
+            check_answers(answers, given, state, service, out.warn)
 
+    public = None if answers is None else answers.declared
     copy = copy_site(archive.path, target, settings, at=version, public=public, force=given["force"], check=check)
     document = copy.document
     out.document(document)

@@ -371,7 +371,7 @@ def closing_report(root: Path, settings: Settings, outcome: Outcome, now: dateti
     if settings.closing is None:
         return None
     from exporter.archive.archive import Archive
-    from exporter.cli.answers import declared_flags
+    from exporter.cli.answers import declared_for_backup
     from exporter.login.facts import is_signed_in
     from exporter.notify.closing import ClosingReport, unseen_entries, what_is_outside
 
@@ -380,7 +380,7 @@ def closing_report(root: Path, settings: Settings, outcome: Outcome, now: dateti
     if remaining is None:
         return None
     service, blog_id = service_of(settings, archive.info.service), archive.info.blog_id
-    declared = declared_flags(service, settings, blog_id, Output(verbosity=-1), all_as_draft=False)
+    declared = declared_for_backup(service, settings, root, blog_id, Output(verbosity=-1))
     with closing(archive.state()) as state:
         unseen = unseen_entries(state, service, declared)
     provable = (outcome.completeness or {}).get("provable") is not False

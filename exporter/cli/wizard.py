@@ -9,7 +9,7 @@ from typing import Any
 
 from exporter.archive.archive import Archive
 from exporter.archive.state import State
-from exporter.cli.answers import FlagQuestions, check_answers, declared_flags, keep_answers
+from exporter.cli.answers import FlagAnswers, FlagQuestions, check_answers, declared_flags, keep_answers
 from exporter.cli.destinations import DESTINATIONS, Destination
 from exporter.cli.export_options import ExportJob, check_options, old_urls, print_doubt, resolved, run_export
 from exporter.cli.export_plan import (
@@ -38,11 +38,11 @@ from exporter.export.posts import entry_combinations
 from exporter.export.report import inferred_line
 from exporter.html.links import AddressPattern
 from exporter.library.export import Exported
-from exporter.message import message
+from exporter.message import listed, message
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 from exporter.service.registry import service_of
-from exporter.settings import Settings
+from exporter.text import printable
 from exporter.translation import translated
 
 
@@ -81,11 +81,12 @@ class _Wizard:
         quiet = Output(verbosity=-1)  # the kept answers were printed before
         tried, _ = run_export(job, quiet, dry_run=True)
         if self._confirmed(out, tried, place.form):
-            done, _ = run_export(job, quiet, dry_run=False)
+            done, options = run_export(job, quiet, dry_run=False)
             redirects = redirects_job(place, job)
             if redirects is not None:
                 run_export(redirects, quiet, dry_run=False)
-            self._finish(out, place, job, done, redirects)
+            keep_answers(job.given, archive, options.service, out, version=done[0].document["version"])
+            self._finish(place, job, done, redirects)
         return 0
 
     def _archive(self) -> Path:
@@ -114,7 +115,9 @@ class _Wizard:
             known = old_urls(self._given, settings) or self._inferred(state, service)
             if place.home:
                 known = self._addresses(place, state, service, known)
-            self._flags(out, settings, state, FlagQuestions(self._ask, state, service, known), NAMED[place.form])
+            drafts, root = self._given["all_as_draft"], reader.path
+            answers = declared_flags(service, settings, root, state.blog_id, out, all_as_draft=drafts)
+            self._flags(out, answers, state, FlagQuestions(self._ask, state, service, known), NAMED[place.form])
 
     def _inferred(self, state: State, service: Records) -> tuple[AddressPattern, ...]:
         """Return the pattern of entry addresses that the links in the texts show, and print it."""
@@ -149,15 +152,23 @@ class _Wizard:
             given["new_url"] = self._ask.value(question, default, partial(new_pattern, service))
         return known
 
-    def _flags(self, out: Output, settings: Settings, state: State, questions: FlagQuestions, form: Format) -> None:
+    def _flags(self, out: Output, answers: FlagAnswers, state: State, questions: FlagQuestions, form: Format) -> None:
         """Ask which flag values are public, unless they are declared."""
         given = self._given
-        names, drafts = questions.service.flag_settings, given["all_as_draft"]
-        declared = declared_flags(questions.service, settings, state.blog_id, out, all_as_draft=drafts)
-        if not questions.service.is_undeclared(declared):
-            check_answers(declared, given, state, questions.service, out.warn)
+        names = questions.service.flag_settings
+        if not answers.is_undeclared(state, questions.service):
+            check_answers(answers, given, state, questions.service, out.warn)
             return
         self._ask.say()
+        new = answers.new_values(state, questions.service)
+        if new:
+            text = message(
+                "The blog has entries with {flag} {values}, which it did not have when you said which entries are "
+                "public. So here is a sample of each kind again.",
+                flag=questions.service.access_flag,
+                values=listed([printable(value, 40) for value in new]),
+            )
+            self._ask.say(text)
         text = message(
             "Nothing says yet which entries are public. Here is a sample of each kind: open it in a browser where "
             "you are not signed in."
@@ -179,7 +190,7 @@ class _Wizard:
             text = message("No entry is known to be public, so everything will be a draft. Private entries stay out.")
             self._ask.say(text)
             given["all_as_draft"] = True
-        if form.comments and names.comments and not declared.visible_comment_flags:
+        if form.comments and names.comments and not answers.declared.visible_comment_flags:
             given[names.comments] = ",".join(questions.comments()) or None
 
     def _ask_options(self, place: Destination, blog_id: str) -> None:
@@ -251,9 +262,7 @@ class _Wizard:
         say(message("Nothing was written."))
         return False
 
-    def _finish(
-        self, out: Output, place: Destination, job: ExportJob, done: list[Exported], redirects: ExportJob | None
-    ) -> None:
+    def _finish(self, place: Destination, job: ExportJob, done: list[Exported], redirects: ExportJob | None) -> None:
         say = self._ask.say
         say()
         for side in done:
@@ -264,7 +273,6 @@ class _Wizard:
                 say(message("{path} holds content that is not public: never import or publish it.", path=side.folder))
         if redirects is not None:
             say(message("Redirects from the old addresses to the new ones: {path}", path=redirects.target))
-        keep_answers(job.given, done[0].document["blog_id"], out)
         if NAMED[place.form].whole or not done[0].private:
             say()
             say(message("Next steps"))

@@ -591,7 +591,7 @@ def occurring(
         value = service.flags(raw).get(flag)
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             found[str(value)] += 1
-        elif isinstance(value, bool) and kind is Kind.COMMENTS:
+        elif isinstance(value, bool) and flag != service.access_flag:
             found["t" if value else "f"] += 1
         if enough and enough <= set(found):
             break

@@ -106,7 +106,7 @@ def build_library(
     archives: Sequence[tuple[Path, Settings]],
     target: Path,
     options: LibraryOptions,
-    declared: Callable[[Records, Settings, State], Declared] | None = None,
+    declared: Callable[[Archive, Records, Settings, State], Declared] | None = None,
 ) -> LibraryBuilt:
     """Write one site of several archives into a folder outside of them.
 
@@ -172,13 +172,16 @@ def _written(
     target: Path,
     options: LibraryOptions,
     same: SamePosts,
-    declared: Callable[[Records, Settings, State], Declared] | None,
+    declared: Callable[[Archive, Records, Settings, State], Declared] | None,
 ) -> LibraryBuilt:
     sources = [each.source for each in opened]
     found = _moved(sources, same)
     left_out = dict.fromkeys(Kind, 0)
     if options.public and declared is not None:
-        flags = [declared(each.source.service, own, each.state) for each, own in zip(opened, settings, strict=True)]
+        flags = [
+            declared(each.archive, each.source.service, own, each.state)
+            for each, own in zip(opened, settings, strict=True)
+        ]
         sources, left_out = _public(opened, flags, found)
     library = Library(sources, found.posts, found.comments, found.hosts)
     newest = opened[-1].options

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.archive import Archive
-from exporter.cli.answers import declared_flags
+from exporter.cli.answers import FlagAnswers, declared_flags
 from exporter.cli.destinations import DESTINATIONS, Destination
 from exporter.cli.export import export_command
 from exporter.cli.export_options import ExportJob, check_options, old_urls
@@ -38,7 +38,6 @@ from exporter.export.own_links import InferredPattern, infer_entry_url
 from exporter.export.posts import entry_combinations
 from exporter.message import message
 from exporter.model.kinds import Kind
-from exporter.model.publication import Declared
 from exporter.service.declarations import FlagSettings
 from exporter.service.interface import Records
 from exporter.service.registry import FLAG_SETTINGS, service_of
@@ -63,7 +62,8 @@ class BlogFacts:
     Attributes:
         blog_id: the blog.
         service: reads its records.
-        declared: the meaning of its flags, as far as settings or earlier answers declare it.
+        answers: the meaning of its flags, as far as settings or earlier answers declare it.
+        undeclared: whether nothing says yet which entries are public, or which of those with a new value.
         known: the patterns of its entries' addresses.
         inferred: a pattern found in the links between entries, if no pattern is declared.
         entries: samples of entries to ask about; empty if their flags are declared.
@@ -73,7 +73,8 @@ class BlogFacts:
 
     blog_id: str
     service: Records
-    declared: Declared
+    answers: FlagAnswers
+    undeclared: bool
     known: tuple[AddressPattern, ...]
     inferred: InferredPattern | None = None
     entries: list[Sample] = field(default_factory=list)
@@ -84,11 +85,6 @@ class BlogFacts:
     def flags(self) -> FlagSettings:
         """The names of the settings that declare the flags."""
         return self.service.flag_settings
-
-    @property
-    def undeclared(self) -> bool:
-        """Whether nothing says yet which entries are public."""
-        return self.service.is_undeclared(self.declared)
 
 
 def destination(name: str) -> Destination:
@@ -108,24 +104,24 @@ def facts_of(window: Window, archive: Path) -> BlogFacts:
 
     Raises:
         NoArchive, ArchiveDamaged: the archive cannot be read.
-        UsageError: a settings file or the file of kept answers cannot be read.
+        UsageError: a settings file cannot be read.
     """
     reader = Archive.open(archive)
     blog_id = reader.info.blog_id
     settings = resolve({}, config=window.config, blog_id=blog_id)
     service = service_of(settings, reader.info.service)
     with contextlib.closing(reader.state()) as state:
-        return _facts(state, settings, service, blog_id)
+        answers = declared_flags(service, settings, archive, blog_id, _SILENT, all_as_draft=False)
+        return _facts(state, settings, service, answers)
 
 
-def _facts(state: State, settings: Settings, service: Records, blog_id: str) -> BlogFacts:
-    declared = declared_flags(service, settings, blog_id, _SILENT, all_as_draft=False)
+def _facts(state: State, settings: Settings, service: Records, answers: FlagAnswers) -> BlogFacts:
     known = old_urls({"old_urls": ()}, settings)
-    found = BlogFacts(blog_id, service, declared, known)
+    found = BlogFacts(state.blog_id, service, answers, answers.is_undeclared(state, service), known)
     if not known:
         found.inferred = infer_entry_url(service, state)
         found.known = () if found.inferred is None else (found.inferred.pattern,)
-    if found.undeclared or not declared.visible_comment_flags:
+    if found.undeclared or not answers.declared.visible_comment_flags:
         samples = FlagSamples(state, service, found.known)
         found.entries = samples.entries() if found.undeclared else []
         found.comments = samples.comments() if service.flag_settings.comments else []

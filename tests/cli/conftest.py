@@ -89,6 +89,15 @@ def made(tmp_path_factory: pytest.TempPathFactory, zygote: Zygote) -> Path:
     return root
 
 
+@pytest.fixture(autouse=True)
+def _nothing_declared(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Remove what a test declared in the demo's archive, which others read."""
+    yield
+    if "made" in request.fixturenames:
+        declared = request.getfixturevalue("made") / "declared.jsonl"
+        declared.unlink(missing_ok=True)
+
+
 @pytest.fixture
 def archive(made: Path, tmp_path: Path) -> Path:
     """A copy of the demo's archive that the test may change."""

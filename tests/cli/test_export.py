@@ -55,12 +55,15 @@ def test_an_export_stops_with_the_table_until_flags_are_declared(program: Progra
     assert not (tmp_path / "out").exists()
 
 
-def test_an_answer_is_kept_for_the_blog(program: Program, made: Path, tmp_path: Path, configuration: Path) -> None:
+def test_an_answer_is_kept_in_the_archive(program: Program, made: Path, tmp_path: Path, configuration: Path) -> None:
     first = program("export", "wxr", made, tmp_path / "one", *SAID)
     assert first.code == 0
     assert "Kept for shiodamari.blog.example.jp" in first.err
-    kept = json.loads((configuration / "exports.json").read_text(encoding="utf-8"))
-    assert kept == {"shiodamari.blog.example.jp": {"public_open_flg": "1", "visible_delete_flg": "f"}}
+    (line,) = (made / "declared.jsonl").read_text(encoding="utf-8").splitlines()
+    kept = json.loads(line)
+    assert kept["settings"] == {"public_open_flg": "1", "visible_delete_flg": "f"}
+    assert kept["seen"] == {"open_flg": ["1", "2"], "delete_flg": ["f", "t"]}
+    assert not configuration.exists()
     second = program("export", "wxr", made, tmp_path / "two")
     assert second.code == 0
     assert "Kept" not in second.err
@@ -313,25 +316,6 @@ def test_redirects_need_their_patterns(program: Program, made: Path, tmp_path: P
     patterns = ("--old-url", "https://{blog_id}/Entry/{entry_id}/", "--new-url", "https://new.example/{name}/")
     assert program("export", "redirects", made, tmp_path / "out", *SAID, *patterns).code == 0
     assert "/Entry/3/ https://new.example/entry-3/ 301" in (tmp_path / "out" / "_redirects").read_text()
-
-
-def test_a_file_of_answers_that_cannot_be_read_is_named(
-    program: Program, made: Path, tmp_path: Path, configuration: Path
-) -> None:
-    configuration.mkdir(parents=True)
-    path = configuration / "exports.json"
-    for text, message in (("{", "cannot be read"), ("[]", "must hold an object"), ('{"shiodamari.blog.example.jp": {"visible_delete_flg": "x"}}', "t, f or f,t")):  # fmt: skip
-        path.write_text(text)
-        result = program("export", "wxr", made, tmp_path / "out", "--public-open-flg", "1")
-        assert (result.code, message in result.err) == (2, True)
-
-
-def test_if_an_answer_cannot_be_stored_its_option_is_named(
-    program: Program, made: Path, tmp_path: Path, configuration: Path
-) -> None:
-    configuration.parent.write_text("no folder")
-    result = program("export", "csv", made, tmp_path / "out", *SAID)
-    assert result.code == 2 or 'public_open_flg = "1"' in result.err
 
 
 def test_pictures_come_along(program: Program, made: Path, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import io
-import json
 import re
 import sqlite3
 import subprocess
@@ -31,6 +30,7 @@ from tests.archive.builder import BLOG, Built, record
 from tests.cli.conftest import Program
 from tests.export.memory import PIXEL
 from tests.site.building import stored
+from tests.support.declared import declare
 from tests.support.parquet import read_parquet
 from tests.support.questions import questions
 from tests.support.runs import Runs
@@ -383,7 +383,7 @@ def test_no_byte_of_an_export_reveals_a_secret(
     program: Program, secrets: Path, tmp_path: Path, form: str, variant: str
 ) -> None:
     if variant.startswith("kept"):
-        keep(tmp_path / "config")
+        keep(secrets)
     patterns = PATTERNS if form == "redirects" or variant in {"plain", "all-at", "drafts-all-at"} else ()
     options = wanted(form, variant)
     patterns = () if set(PATTERNS) <= set(VARIANTS[variant]) else patterns
@@ -421,12 +421,18 @@ def test_later_hidden_entries_are_reported_with_the_option_to_export_them(
     )
 
 
-def keep(config: Path) -> None:
+SEEN: Final = {"open_flg": ["", "1", "2", "3", "01", "1.0"], "delete_flg": ["f", "t"]}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_declared_in(secrets: Path) -> Iterator[None]:
+    yield
+    (secrets / "declared.jsonl").unlink(missing_ok=True)
+
+
+def keep(archive: Path) -> None:
     """Store answers as an earlier export does."""
-    folder = config / "blog-exporter"
-    folder.mkdir(parents=True)
-    answers = {BLOG: {"public_open_flg": "1", "visible_delete_flg": "f"}}
-    (folder / "exports.json").write_text(json.dumps(answers), encoding="utf-8")
+    declare(archive, {"public_open_flg": "1", "visible_delete_flg": "f"}, SEEN)
 
 
 def test_there_are_hundreds_of_exports() -> None:
@@ -442,7 +448,7 @@ def test_no_byte_of_a_public_site_reveals_a_secret(
 ) -> None:
     options = VARIANTS[variant]
     if variant.startswith("kept"):
-        keep(tmp_path / "config")
+        keep(secrets)
         options = options[:2] if "--at" in options else ()
     result = program("site", secrets, tmp_path / "out", "--public-only", *options, "--json")
     assert result.code == 0, result.err
@@ -490,7 +496,7 @@ def test_no_answer_to_the_questions_publishes_a_secret(
 ) -> None:
     words = questions("en")
     if variant == "kept":
-        keep(tmp_path / "config")
+        keep(secrets)
     environment = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "LC_ALL": "C.UTF-8"}
     terminal = Terminal(runs, ["export", secrets], tmp_path, environment)
     number = next(place for place, each in enumerate(DESTINATIONS, 1) if each.name == service)

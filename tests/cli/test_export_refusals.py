@@ -12,6 +12,7 @@ from exporter.export.formats import FORMATS
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built, record
 from tests.cli.conftest import Program
+from tests.support.declared import declare
 from tests.support.runs import tree
 
 SAID = ("--public-open-flg", "1", "--visible-delete-flg", "f")
@@ -97,7 +98,6 @@ def test_it_is_refused_from_every_source(
 ) -> None:
     folder = tmp_path / "config" / "blog-exporter"
     folder.mkdir(parents=True)
-    blog = "shiodamari.blog.example.jp"
     options: tuple[object, ...] = ()
     if said_by == "variable":
         monkeypatch.setenv("BLOG_EXPORTER_PUBLIC_OPEN_FLG", "banana")
@@ -105,7 +105,7 @@ def test_it_is_refused_from_every_source(
         (folder / "own.toml").write_text('public_open_flg = "banana"\n', "utf-8")
         options = ("--config", folder / "own.toml")
     else:
-        (folder / "exports.json").write_text(json.dumps({blog: {"public_open_flg": "banana"}}), "utf-8")
+        declare(made, {"public_open_flg": "banana"}, {"open_flg": ["1", "2", "banana"]})
     before = tree(tmp_path)
     result = program("export", "wxr", made, tmp_path / "out", *options, *arguments)
     assert result.code == 2
@@ -143,7 +143,7 @@ def test_a_flag_that_no_comment_has_names_those_that_occur(program: Program, tmp
 
 def test_stored_answers_are_named_when_they_are_used(program: Program, made: Path, tmp_path: Path) -> None:
     blog = "shiodamari.blog.example.jp"
-    place = tmp_path / "config" / "blog-exporter" / "exports.json"
+    place = made / "declared.jsonl"
     first = program("export", "csv", made, tmp_path / "one", *SAID)
     assert "Using the answers kept" not in first.err
     all_of_it = f'Using the answers kept for {blog}: public_open_flg = "1", visible_delete_flg = "f" (in {place})'
@@ -160,7 +160,7 @@ def test_stored_answers_are_named_when_they_are_used(program: Program, made: Pat
         assert (result.code, result.err.splitlines().count(said)) == (0, 1), result.err
     bag = program("export", "bagit", made, tmp_path / "bag", "--only", "all", "--public-open-flg", "banana")
     assert (bag.code, "Using" in bag.err, "--public-open-flg has no effect on bagit" in bag.err) == (0, False, True)
-    assert json.loads(place.read_text("utf-8"))[blog]["public_open_flg"] == "1"
+    assert json.loads(place.read_text("utf-8").splitlines()[-1])["settings"]["public_open_flg"] == "1"
 
 
 @pytest.mark.parametrize("form", [name for name, form in FORMATS.items() if not form.drafts])

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from exporter.cli.destinations import DESTINATIONS
 from exporter.window.export_form import facts_of
+from tests.support.declared import declare
 from tests.support.runs import tree
 from tests.window.in_thread import Form, Running
 
@@ -69,11 +70,18 @@ def test_a_trial_shows_what_is_then_written(running: Running, archive: Path, hom
     assert f"<td>{report['out']['entries']}</td>" in written.text
     assert "Next steps" in written.words
     assert "Import in Hatena Blog" in written.words
-    kept = json.loads((home / ".config" / "blog-exporter" / "exports.json").read_text())
-    assert list(kept.values()) == [{"public_open_flg": "1", "visible_delete_flg": "f"}]
+    kept = json.loads((archive / "declared.jsonl").read_text())
+    assert kept["settings"] == {"public_open_flg": "1", "visible_delete_flg": "f"}
     again = running.get(page)
     assert 'name="public"' not in again.text
     assert "mine" not in re.findall(r'name="folder" value="([^"]*)"', again.text)[0]
+
+
+def test_a_value_that_came_after_the_answer_is_asked_about(running: Running, archive: Path) -> None:
+    declare(archive, {"public_open_flg": "1"}, {"open_flg": ["1"]})
+    assert 'name="public"' in running.get(running.page_of(archive, "/export/hatena")).text
+    declare(archive, {"public_open_flg": "1"}, {"open_flg": ["1", "2"]})
+    assert 'name="public"' not in running.get(running.page_of(archive, "/export/hatena")).text
 
 
 def test_without_an_answer_everything_is_a_draft_or_nothing_is_written(
