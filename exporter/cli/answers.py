@@ -41,6 +41,8 @@ from exporter.settings import SETTINGS, Settings
 from exporter.text import printable
 
 _VALUES_SHOWN: Final = 10
+_CHARACTERS_SHOWN: Final = 1_000
+"""An archive from elsewhere may keep answers of any length."""
 _VALUES_KEPT: Final = 1_000
 """The most frequent values of a flag are kept as seen. A field with more is no flag: the others stay undeclared."""
 _LONGEST_VALUE: Final = 100
@@ -106,7 +108,7 @@ def declared_flags(
     }
     if used:
         path = printable(str(declared_path(layout)))
-        about: dict[str, Any] = {"said": printable(as_settings(used)), "path": path}
+        about: dict[str, Any] = {"said": printable(as_settings(used), _CHARACTERS_SHOWN), "path": path}
         out.say("Using the answers kept for {blog_id}: {said} (in {path})", blog_id=printable(blog_id), **about)
     return _limited(service.declared(found, all_as_draft=all_as_draft), kept, service)
 

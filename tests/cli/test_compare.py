@@ -17,6 +17,7 @@ from exporter.export.interface import ExportOptions
 from exporter.library.compare import expected_posts
 from exporter.model.publication import Declared
 from tests.cli.conftest import Program
+from tests.support.declared import declare
 from tests.support.runs import Runs, Zygote
 from tests.support.terminal import PATIENCE_SECONDS
 from tests.test_docs import ROOT
@@ -39,9 +40,9 @@ def exported(zygote: Zygote, made: Path, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture
-def home(exported: Path, tmp_path: Path) -> Path:
+def home(exported: Path, made: Path, tmp_path: Path) -> Path:
     """A copy of it that the test may change, with the answers that the export kept."""
-    shutil.copytree(exported / "config", tmp_path / "config")
+    declare(made, {"public_open_flg": "1", "visible_delete_flg": "f"}, {"open_flg": "12", "delete_flg": "ft"})
     return Path(shutil.copytree(exported / "home", tmp_path / "home"))
 
 
