@@ -12,11 +12,11 @@ import pytest
 from hypothesis import settings
 
 from exporter.cli.language import language
-from tests.cli.conftest import archive, made, program
+from tests.cli.conftest import archive, made, nothing_declared, program
 from tests.support.disks import without_waiting
 from tests.support.runs import Runs, Zygote
 
-__all__ = ["archive", "made", "program"]
+__all__ = ["archive", "made", "nothing_declared", "program"]
 
 # A shell's background process ignores Ctrl-C, and every process started here would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.service.tiny_server import TinyBlog, served, tiny_blog
+from tests.support.declared import sample_in
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -154,7 +155,7 @@ def test_each_takes_at_most_three_files() -> None:
 
 @pytest.mark.thorough
 def test_the_format_is_made_and_offered(extended: Path, tmp_path: Path) -> None:
-    made = run(extended, "export", "titles", SAMPLE, tmp_path / "out", "--public-open-flg", "1")
+    made = run(extended, "export", "titles", sample_in(tmp_path), tmp_path / "out", "--public-open-flg", "1")
     assert made.returncode == 0, made.stderr
     lines = (tmp_path / "out" / "titles-public.txt").read_text(encoding="utf-8").splitlines()
     assert len(lines) > 20
@@ -163,7 +164,7 @@ def test_the_format_is_made_and_offered(extended: Path, tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_the_target_is_its_format(extended: Path, tmp_path: Path) -> None:
-    made = run(extended, "export", "nowhere", SAMPLE, tmp_path / "out", "--public-open-flg", "1")
+    made = run(extended, "export", "nowhere", sample_in(tmp_path), tmp_path / "out", "--public-open-flg", "1")
     assert made.returncode == 0, made.stderr
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["titles-public.txt"]
     assert "Nowhere (titles)" in run(extended, "export", "--help").stdout

@@ -90,12 +90,12 @@ def made(tmp_path_factory: pytest.TempPathFactory, zygote: Zygote) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_declared(request: pytest.FixtureRequest) -> Iterator[None]:
+def nothing_declared(request: pytest.FixtureRequest) -> Iterator[None]:
     """Remove what a test declared in the demo's archive, which others read."""
+    root = request.getfixturevalue("made") if "made" in request.fixturenames else None
     yield
-    if "made" in request.fixturenames:
-        declared = request.getfixturevalue("made") / "declared.jsonl"
-        declared.unlink(missing_ok=True)
+    if isinstance(root, Path):
+        (root / "declared.jsonl").unlink(missing_ok=True)
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ from tests.importers.test_wordpress import SCRIPT as IMPORTER
 from tests.importers.test_wordpress import installed
 from tests.importers.test_wordpress_shows import MORE, page, scripts, seen
 from tests.importers.wordpress_site import Site, running_site
+from tests.support.declared import sample_in
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -54,7 +55,7 @@ class Mover:
     def __init__(self, site: Site, folder: Path) -> None:
         self.map = folder / "map.jsonl"
         self._command = [
-            sys.executable, "-m", "exporter", "move", "wordpress", str(ROOT / "sample_output"), "--to", site.url,
+            sys.executable, "-m", "exporter", "move", "wordpress", str(sample_in(folder)), "--to", site.url,
             "--map", str(self.map), "--new-home-user", "owner", "--public-open-flg", "1", "--visible-delete-flg", "f",
             "--old-url", "https://{blog_id}/Entry/{entry_id}/", "--allow-private-network", "--json",
         ]  # fmt: skip

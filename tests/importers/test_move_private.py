@@ -29,6 +29,7 @@ from tests.importers.test_wordpress import SCRIPT as IMPORTER
 from tests.importers.test_wordpress import installed
 from tests.importers.wordpress_site import Site, running_site
 from tests.move.moving import move, small_blog
+from tests.support.declared import sample_in
 
 __all__ = ["installed"]
 
@@ -135,7 +136,7 @@ async def test_posts_exposed_by_an_earlier_version_are_found_and_then_hidden(
 def command(site: Site, folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     """Move the whole sample blog with the command line."""
     words = [
-        sys.executable, "-m", "exporter", "move", "wordpress", str(ROOT / "sample_output"), "--to", site.url,
+        sys.executable, "-m", "exporter", "move", "wordpress", str(sample_in(folder)), "--to", site.url,
         "--map", str(folder / "map.jsonl"), "--new-home-user", "owner", "--public-open-flg", "1",
         "--visible-delete-flg", "f", "--old-url", "https://{blog_id}/Entry/{entry_id}/", "--allow-private-network",
         *more,

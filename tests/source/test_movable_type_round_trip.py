@@ -15,6 +15,7 @@ from exporter.service.registry import DEFAULT_SERVICE
 from exporter.text import without_surrogates
 from tests.cli.conftest import Program
 from tests.source.reading import back_up, comments_in, posts_in
+from tests.support.declared import sample_in
 from tests.support.export_texts import made_entries, written
 
 SAMPLE = Path(__file__).parent.parent.parent / "sample_output"
@@ -43,7 +44,7 @@ def said(comment: Comment) -> tuple[str, str, str]:
 
 async def test_the_sample_blog(program: Program, tmp_path: Path) -> None:
     out, root = tmp_path / "out", tmp_path / "archive"
-    program("export", "movabletype", SAMPLE, out, *PUBLIC, "--wordpress-body", "plain")
+    program("export", "movabletype", sample_in(tmp_path), out, *PUBLIC, "--wordpress-body", "plain")
     report = json.loads((tmp_path / "out.report.json").read_text("utf-8"))
     saved = await back_up(out, root)
     assert (saved.outcome.exit_code, saved.notes) == (0, ())

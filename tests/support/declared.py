@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from exporter.archive.declared import FlagDeclaration, add_declaration
 from exporter.archive.layout import Layout
 from exporter.service.declarations import BLOG_V1
+
+SAMPLE = Path(__file__).parents[2] / "sample_output"
+
+
+def sample_in(folder: Path) -> Path:
+    """Return a copy of the sample archive in a folder, made once, in which a command may keep what it is told."""
+    copy = folder / "sample"
+    if not copy.exists():
+        shutil.copytree(SAMPLE, copy)
+    return copy
 
 
 def declare(root: Path, settings: Mapping[str, str], seen: Mapping[str, Sequence[str]]) -> None:
