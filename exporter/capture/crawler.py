@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from yarl import URL
 
 from exporter.archive import atomic
-from exporter.capture.events import AddressCaptured, AddressFailed, CaptureEvent, HomeMoved, LimitReached
+from exporter.capture.events import AddressCaptured, AddressFailed, CaptureEvent, Effect, HomeMoved, LimitReached
 from exporter.capture.frontier import Address, AddressState, Finished, FoundAs
 from exporter.capture.outcome import EntryAddress
 from exporter.capture.recording import Answer, NotStored, conditions
@@ -368,6 +369,8 @@ class Crawler:
             result.state, result.reason = AddressState.GONE, message("it answered {status}", status=status)
         elif answer.location is not None:
             self._redirect(result, answer.location)
+        if answer.effect is Effect.FORGOTTEN:
+            result.state, result.reason, result.title = AddressState.LEFT_OUT, str(LeftOut.FORGOTTEN), ""
 
     def _redirect(self, result: Finished, location: str) -> None:
         """Add a redirect's target as a separate address, spelled as the server did."""
@@ -415,6 +418,9 @@ class Crawler:
     ) -> None:
         """Add an address as the scope decided about it, unless robots.txt forbids it or there are too many."""
         frontier = self._frontier
+        if self.work.recorder.forgotten.is_address(url):
+            # The frontier stays as a cache, and may not name it.
+            url, place = f"forgotten:{sha256(url.encode('utf-8', 'replace')).hexdigest()}", LeftOut.FORGOTTEN
         if isinstance(place, LeftOut):
             frontier.leave_out(url, place, AddressKind.PAGE, finder=finder.id)
             return

@@ -18,6 +18,8 @@ class Effect(StrEnum):
     """Only its head was written, because the archive has the same payload at another address or from before."""
     NOT_SHOWN = auto()
     """Nothing was written, because only the archive names this address, and its entry may be private."""
+    FORGOTTEN = auto()
+    """Nothing was written, because the answer shows a record that was removed from the archive for good."""
     UNCHANGED = auto()
     """Nothing was written, because the newest record of this address is the same."""
 

@@ -131,7 +131,7 @@ class Finished:
         address: the address.
         state: its new state.
         answered: the status of the answer; ``None`` without one.
-        reason: why it is gone or failed; for any other answer, a note about it.
+        reason: why it is gone, failed or left out; for any other answer, a note about it.
         effect: that of the answer on the archive.
         title: of a page.
         target: the row of the address that it redirects to.
@@ -429,11 +429,12 @@ class Frontier:
     def finish(self, result: Finished) -> None:
         """Store the result for an address, in the transaction that also adds the addresses in its answer."""
         done = result
+        reason = done.reason if done.state is AddressState.LEFT_OUT else _stored(done.reason)
         self._database.execute(
             "UPDATE address SET state = ?, reason = ?, answered = ?, effect = ?, title = ?, target = ?,"
             " tries = tries + ?, listed = ?, turn = NULL WHERE id = ?",
             (
-                int(done.state), _stored(done.reason), done.answered, done.effect, done.title or None, done.target,
+                int(done.state), reason, done.answered, done.effect, done.title or None, done.target,
                 done.tries, done.is_listed, done.address.id,
             ),
         )  # fmt: skip

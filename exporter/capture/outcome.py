@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
+from exporter.capture.scope import LeftOut
 from exporter.errors import Incomplete
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import DOWNLOAD_POLICY, DOWNLOAD_TIMEOUTS
@@ -145,7 +146,8 @@ class CaptureOutcome:
     def counts(self) -> dict[str, int]:
         """The numbers for ``capture.json``."""
         names = ("requests", "records", "revisits", "unchanged", "pages", "requisites", "gone", "failed", "pending")
-        return {name: getattr(self, name) for name in names}
+        forgotten = self.left_out.get(str(LeftOut.FORGOTTEN), 0)
+        return {name: getattr(self, name) for name in names} | ({"forgotten": forgotten} if forgotten else {})
 
     def partial(self) -> Incomplete | None:
         """Return the error if not everything could be captured, otherwise ``None``."""

@@ -13,12 +13,14 @@ from exporter.errors import ArchiveDamaged, BadBody, BodyTooLarge
 from exporter.http.wire import Cut, WireExchange
 from exporter.message import message, said
 from exporter.warc.http_message import Head, Payload, decoded
+from exporter.warc.page_text import answer_text, is_binary
 from exporter.warc.records import EarlierRecord, ExchangeFacts, facts_of, warc_date
 
 if TYPE_CHECKING:
     from exporter.capture.frontier import Address, Frontier
     from exporter.warc.lookup import CaptureLookup
     from exporter.warc.segments import SegmentWriter
+    from exporter.warc.shown import ShownRecords
 
 _OK: Final = 200
 _NOT_MODIFIED: Final = 304
@@ -66,11 +68,13 @@ class CaptureRecorder:
         frontier: knows the newest record of each address, and the records of payloads.
         segments: receives the records; ``None`` in a dry run.
         lookup: reads the records of earlier captures.
+        forgotten: the records that stay out.
     """
 
     frontier: Frontier
     segments: SegmentWriter | None
     lookup: CaptureLookup
+    forgotten: ShownRecords
 
     def record(self, exchange: WireExchange, result: Finished) -> Answer | None:
         """Write an exchange if it is news, and note it in ``result``; return ``None`` if it has no complete head.
@@ -104,6 +108,8 @@ class CaptureRecorder:
             self._note(facts, location, result)
             return Effect.UNCHANGED
         original = self._original(facts)
+        if self.forgotten and self._shows_forgotten(exchange, facts.head):
+            return Effect.FORGOTTEN
         if self.segments is not None:
             result.lines.append(self.segments.write(exchange, facts, original))
             result.mark = self.segments.mark
@@ -115,6 +121,15 @@ class CaptureRecorder:
         if facts.cut is None:
             result.payloads[facts.digest] = EarlierRecord(exchange.url, date)
         return Effect.WRITTEN
+
+    def _shows_forgotten(self, exchange: WireExchange, head: Head) -> bool:
+        payload = Payload(exchange.answer, head)
+        if self.forgotten.is_address(exchange.url):
+            return True
+        if is_binary(head):
+            return self.forgotten.is_content(payload)
+        text = answer_text(head, payload)
+        return text is None or self.forgotten.is_on_page(f"{head.get('location')}\n{text}", exchange.url)
 
     def _original(self, facts: ExchangeFacts) -> EarlierRecord | None:
         """Return the record whose payload is not written again. Only whole, successful answers count."""

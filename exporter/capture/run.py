@@ -15,7 +15,7 @@ from exporter.archive import writer
 from exporter.archive.captures import append_capture_run
 from exporter.archive.layout import Layout
 from exporter.archive.manifest import ArchiveInfo
-from exporter.archive.reader import is_archive
+from exporter.archive.reader import is_archive, read_info
 from exporter.capture.crawler import Crawler
 from exporter.capture.events import CaptureEvent, CaptureResumed, CaptureStarted
 from exporter.capture.frontier import AddressState
@@ -28,6 +28,8 @@ from exporter.errors import BlogExporterError, Interrupted, NoMemory
 from exporter.http.address_guard import AddressGuard
 from exporter.http.transport import Statistics
 from exporter.message import said
+from exporter.service.declarations import BLOG_V1
+from exporter.warc.shown import ShownRecords
 
 if TYPE_CHECKING:
     from exporter.http.engine import Capturer, Engine
@@ -137,7 +139,7 @@ class CaptureRun:
             folder = Path(self._layout.work / FOLDER)
             if settings.dry_run:
                 folder = Path(opened.enter_context(TemporaryDirectory()))
-            work = CaptureWork.open(self._layout, folder, settings, self.clock.now())
+            work = CaptureWork.open(self._layout, folder, settings, self.clock.now(), self._forgotten())
             opened.callback(work.close)
             done.resumed_from = work.resumed_from
             self._emit(CaptureStarted(settings.blog_id, settings.home))
@@ -161,6 +163,16 @@ class CaptureRun:
             self._concluding = True
             if not settings.dry_run:
                 work.seal(self._layout, settings, done, crawler.scope.description)
+
+    def _forgotten(self) -> ShownRecords:
+        """Return the records that stay out.
+
+        Raises:
+            ArchiveDamaged: the notes about them cannot be read.
+        """
+        if not is_archive(self._layout):
+            return ShownRecords()
+        return ShownRecords.of(self._layout, read_info(self._layout).service or BLOG_V1.name)
 
     def _capturer(self) -> Capturer:
         settings = self.settings

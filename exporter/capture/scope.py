@@ -55,6 +55,7 @@ class LeftOut(StrEnum):
     SKIPPED_HOST = "skipped_host"
     ROBOTS = "robots"
     TOO_DEEP = "too_deep"
+    FORGOTTEN = "forgotten"
 
 
 REASONS: Final[dict[LeftOut, Message]] = {
@@ -72,6 +73,7 @@ REASONS: Final[dict[LeftOut, Message]] = {
     LeftOut.SKIPPED_HOST: message("files of hosts that a setting skips"),
     LeftOut.ROBOTS: message("addresses that robots.txt forbids"),
     LeftOut.TOO_DEEP: message("files that only other files need, too many steps away"),
+    LeftOut.FORGOTTEN: message("addresses that show forgotten records"),
 }
 """The words for each reason, in the plural."""
 

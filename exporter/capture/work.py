@@ -27,6 +27,7 @@ from exporter.warc.segments import SegmentMark, SegmentWriter, segment_name
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
     from exporter.capture.outcome import CaptureOutcome, CaptureSettings
+    from exporter.warc.shown import ShownRecords
 
 FOLDER: Final = "capture"
 _SEGMENTS: Final = "segments"
@@ -57,7 +58,9 @@ class CaptureWork:
     resumed_from: str | None = None
 
     @classmethod
-    def open(cls, layout: Layout, folder: Path, settings: CaptureSettings, now: datetime) -> CaptureWork:
+    def open(
+        cls, layout: Layout, folder: Path, settings: CaptureSettings, now: datetime, forgotten: ShownRecords
+    ) -> CaptureWork:
         """Resume the capture in a folder if it has the same settings and is not too old, or begin one.
 
         Raises:
@@ -66,14 +69,20 @@ class CaptureWork:
         """
         frontier = Frontier.open(folder)
         try:
-            return cls._opened(layout, folder, settings, now, frontier)
+            return cls._opened(layout, folder, settings, now, frontier, forgotten)
         except BaseException:
             frontier.close()
             raise
 
     @classmethod
     def _opened(
-        cls, layout: Layout, folder: Path, settings: CaptureSettings, now: datetime, frontier: Frontier
+        cls,
+        layout: Layout,
+        folder: Path,
+        settings: CaptureSettings,
+        now: datetime,
+        frontier: Frontier,
+        forgotten: ShownRecords,
     ) -> CaptureWork:
         existing = [] if settings.dry_run else page_captures(layout)
         newest = str(existing[-1].number if existing else 0)
@@ -103,7 +112,7 @@ class CaptureWork:
             segments = SegmentWriter(
                 folder / _SEGMENTS, frontier.meta("prefix") or "", _fields(settings), frontier.mark
             )
-        recorder = CaptureRecorder(frontier, segments, lookup)
+        recorder = CaptureRecorder(frontier, segments, lookup, forgotten)
         return cls(folder, frontier, recorder, segments, started_at, started_at if resumed else None)
 
     @property

@@ -13,6 +13,7 @@ from exporter.capture.events import (
     AssetsCompleted,
     CaptureEvent,
     CaptureResumed,
+    Effect,
     HomeMoved,
     LimitReached,
 )
@@ -102,6 +103,10 @@ class CaptureProgress(contextlib.ExitStack):
                 self._out.say("  {url}: {reason}", url=_address(event.url), reason=reason, level=1)
             case AddressCaptured():
                 self._answered += 1
+                if event.effect is Effect.FORGOTTEN:
+                    self._out.say(
+                        "  {url} shows a forgotten record and was left out.", url=_address(event.url), level=1
+                    )
                 self._out.say("  {status} {url}", status=event.status, url=_address(event.url), level=2)
                 self._show(event.known)
 

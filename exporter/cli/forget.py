@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from exporter.archive.layout import capture_numbers
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import Output, counted, counted_records
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from exporter.archive.archive import Archive
     from exporter.archive.forgotten import ForgettingNote
-    from exporter.library.forget import FoundRecords
+    from exporter.library.forget import ForgettingRequest, FoundRecords
 
 _EPILOG = """\b
 Examples:
@@ -74,20 +73,20 @@ def forget_command(
     if dry_run or not yes:
         _list(out, found, holders(archive))
     if not dry_run:
-        if not yes:
+        if not yes and (found.is_recorded or not found.before):
             _ask(out)
         remove_blog(archive, settings.wait_lock.total_seconds())
         note = forget(archive, settings, request, found, sign)
-        if note is not None:
-            _say(out, note, [suggested("sync", archive.path, place) for place, _ in found.copies])
+        if note is None:
+            out.done(message("Nothing of it was left."))
+        else:
+            _say(out, note, list(_commands(archive, request, found, yes=yes)))
             _warn_of_mentions(out, found)
             if archive.layout.evidence.kind() == "a folder":
                 out.warn(
                     "Seals do not fit versions that are rewritten after them. Confirm it with your key: {command}",
                     command=suggested("seal", archive.path, "--rewritten"),
                 )
-            if capture_numbers(archive.layout):
-                out.say(message("Delete them at the service too, or the next capture of its pages records them again."))
     out.document({"archive": str(archive.path.absolute()), "dry_run": dry_run, **_document(found)})
     return 3 if found.mentions and not dry_run else 0
 
@@ -107,14 +106,42 @@ def _ask(out: Output) -> None:
 
 
 def _say(out: Output, note: ForgettingNote, syncs: list[str]) -> None:
-    out.done("Forgotten: {records}.", records=counted_records(note.records))
-    out.say(message("The next backup leaves them out, even if the service still has them."))
+    if note.number:
+        out.done("Forgotten: {records}.", records=counted_records(note.records))
+    else:
+        out.done(message("Removed what showed records that were forgotten before."))
+    out.say(
+        message(
+            "The next backup leaves them out, even if the service still has them. A capture leaves out pages on which "
+            "it recognises them; delete them at the service to be sure."
+        )
+    )
     for command in syncs:
         out.say("A copy still has them. To remove them there: {command}", command=command)
 
 
+def _commands(archive: Archive, request: ForgettingRequest, found: FoundRecords, *, yes: bool) -> Iterator[str]:
+    """Yield the command that removes the records from each copy."""
+    words = [word for each in request.comments for word in ("--comment", each)]
+    words += [word for each in request.authors for word in ("--author", each)]
+    words += [word for each in request.entries for word in ("--entry", each)]
+    for place, _ in found.copies:
+        if place in found.apart:
+            yield suggested("forget", place, *words, *(["--yes"] if yes else []))
+        else:
+            yield suggested("sync", archive.path, place, *(["--prune"] if found.pruned else []))
+
+
 def _list(out: Output, found: FoundRecords, fleet: list[Path]) -> None:
     """Print every place that changes."""
+    if found.before:
+        out.answer(
+            message_n(
+                "{n:,} record was forgotten before. What was recorded of forgotten records since then goes too.",
+                "{n:,} records were forgotten before. What was recorded of forgotten records since then goes too.",
+                found.before,
+            )
+        )
     out.answer(
         message("To remove: {records}", records=counted_records({"entries": found.entries, "comments": found.comments}))
     )

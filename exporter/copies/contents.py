@@ -98,6 +98,10 @@ class History(Protocol):
         """Return a version's manifest and its SHA-256, the hash first."""
         ...
 
+    def renamed(self) -> dict[str, str]:
+        """Return what hashes became when records were forgotten."""
+        ...
+
 
 class LocalHistory:
     """The versions that an archive had at the first access; ``layout`` has its paths."""
@@ -130,6 +134,12 @@ class LocalHistory:
                 ) from error
             self._manifests[number] = hashlib.sha256(data).hexdigest(), Manifest.decode(data, str(path))
         return self._manifests[number]
+
+    def renamed(self) -> dict[str, str]:
+        """Return what hashes became when records were forgotten; nothing if the notes are missing or damaged."""
+        with suppress(OSError):
+            return renamed_in(self.layout.forgotten.read_bytes(MAX_CACHE_BYTES))
+        return {}
 
 
 class SecondCopy:
@@ -467,23 +477,26 @@ def _is_pruned(pruned: History, whole: History) -> bool:
 def _is_kept(pruned: History, whole: History, kept: list[int], number: int) -> bool:
     """Return whether a version still exists, or is folded into one that exists."""
     holder = next(each for each in kept if each >= number)
-    manifest = pruned.manifest(holder)[1]
+    digest, manifest = pruned.manifest(holder)
     folds = manifest.pruned
     if holder != number:
         return folds is not None and folds["first"] <= number <= folds["last"]
     other = whole.manifest(number)[1]
     same = _unchanged(manifest) == _unchanged(other)
+    if not same and folds != other.pruned and _made(manifest) == _made(other):
+        return digest in pruned.renamed().values()
     return same and (folds != other.pruned or manifest.files == other.files)
+
+
+def _made(manifest: Manifest) -> tuple[object, ...]:
+    """Return the parts of a manifest that neither a prune nor the removal of forgotten records changes."""
+    return (manifest.blog_id, manifest.base_url, manifest.started_at, manifest.finished_at, manifest.tool)
 
 
 def _unchanged(manifest: Manifest) -> tuple[object, ...]:
     """Return the parts of a manifest that a prune does not change."""
     return (
-        manifest.blog_id,
-        manifest.base_url,
-        manifest.started_at,
-        manifest.finished_at,
-        manifest.tool,
+        *_made(manifest),
         manifest.completeness,
         manifest.problems,
         manifest.healed,

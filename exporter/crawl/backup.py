@@ -63,6 +63,7 @@ from exporter.service.declarations import BLOG_V1
 from exporter.service.joined import JoinedRecords
 from exporter.service.stated import StatedService
 from exporter.text import printable
+from exporter.warc.shown import ShownRecords
 
 if TYPE_CHECKING:
     from exporter.archive.latest_segments import ChangedLine, Segments
@@ -287,7 +288,7 @@ class BackupRun:
 
     def _ingest_of(self, checkpoint: Checkpoint, base: State, freshness: Freshness, pages: SeenPages) -> Ingest:
         """Return the ingest, which reads the service and compares it with ``base``."""
-        store = AssetStore(self._layout)
+        store, notes = AssetStore(self._layout), read_notes(self._layout)
         return Ingest(
             self.service,
             self.client,
@@ -298,7 +299,7 @@ class BackupRun:
             self.clock,
             self._emit,
             lambda original: asyncio.to_thread(keep_original, store, original.url, original.content),
-            kept_out=KeptOut(Suppressed(read_notes(self._layout))),
+            kept_out=KeptOut(Suppressed(notes), ShownRecords.of(self._layout, self.service.name)),
             pages=pages if self.service.capabilities.pages_in_body else None,
             check=self._check_blog,
         )

@@ -632,7 +632,7 @@ class Ingest:
             data = self.service.with_earlier(data, self.state.load(Kind.ENTRIES, entry_id) or {})
         frozen = lossless_json.freeze(data)
         known = ledger.identity(entry_id) == frozen.identity
-        if answer.original is not None and not known:
+        if answer.original is not None and not known and not self.kept_out.is_on(answer.original):
             self.originals[answer.original.url] = await self.keep(answer.original)
         else:
             answer = answer._replace(original=None)

@@ -6,19 +6,24 @@ to the archive is also left out if it has a sign of a forgotten one. A record th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from exporter.archive.forgotten import Suppressed
 from exporter.model.kinds import Kind
 from exporter.model.records import Post
 from exporter.service.identity import comment_signs, entry_signs
+from exporter.warc.page_text import unpacked_page
+from exporter.warc.shown import ShownRecords
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from exporter.crawl.ledger import Ledger
     from exporter.model.records import Comment
-    from exporter.service.interface import BlogService, EntryAnswer
+    from exporter.service.interface import BlogService, EntryAnswer, Original
+
+_PAGE: Final = "page:"
+"""Begins the address of the record of a stored page."""
 
 
 class KeptOut:
@@ -26,14 +31,16 @@ class KeptOut:
 
     Args:
         suppressed: knows the forgotten records.
+        shown: knows them on a page.
 
     Attributes:
         entries: the ids of those that were left out by their signs.
         comments: the same of comments, and the ids of those that answers for entries carried.
     """
 
-    def __init__(self, suppressed: Suppressed | None = None) -> None:
+    def __init__(self, suppressed: Suppressed | None = None, shown: ShownRecords | None = None) -> None:
         self._suppressed = Suppressed() if suppressed is None else suppressed
+        self._shown = ShownRecords() if shown is None else shown
         self.entries: set[str] = set()
         self.comments: set[str] = set()
 
@@ -59,6 +66,13 @@ class KeptOut:
         if isinstance(record, Post):
             return self._suppressed.has_sign(Kind.ENTRIES, entry_signs(record, sought=True), written)
         return self._suppressed.has_sign(Kind.COMMENTS, comment_signs(record, sought=True), written)
+
+    def is_on(self, page: Original) -> bool:
+        """Return whether a page shows a forgotten record, for example among the newest comments in its margin."""
+        if not self._shown:
+            return False
+        text = unpacked_page(page.content)
+        return text is None or self._shown.is_on_page(text, page.url.removeprefix(_PAGE))
 
     def without(
         self, service: BlogService, entry_id: str, answer: EntryAnswer, ledgers: Mapping[Kind, Ledger]

@@ -15,29 +15,34 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
 from exporter.archive import forgetting
+from exporter.archive.archive import Archive
+from exporter.archive.atomic import remove_folder
 from exporter.archive.captures import captures
 from exporter.archive.checks import sha256_or_none
 from exporter.archive.documents import run_lines
 from exporter.archive.forgetting import Exchanges, Forgetting, names_entry
-from exporter.archive.forgotten import id_sign
+from exporter.archive.forgotten import Suppressed, id_sign, mark, new_salt, read_notes
 from exporter.archive.manifest import run_of
 from exporter.archive.segments import line_positions
 from exporter.clock import SystemClock, timestamp
 from exporter.copies.cache import cached_copies
+from exporter.copies.contents import LocalHistory, Relation, relate
 from exporter.copies.memory import known_places
-from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
+from exporter.errors import ArchiveDamaged, BlogExporterError, NoSuchRecord, UsageError
 from exporter.frozen import frozen
+from exporter.library.blog_addresses import address_builder
 from exporter.library.views import finish_forgetting, locked, present_views
 from exporter.message import message
 from exporter.model.asset import is_sha256
 from exporter.model.kinds import Kind, sort_key
-from exporter.service.identity import comment_signs, entry_signs
+from exporter.service.identity import address_sign, comment_signs, content_sign, entry_signs, shown_signs
 from exporter.service.registry import service_of
 from exporter.text import printable
 from exporter.warc.holding import Sought, find_addresses, find_exchanges
+from exporter.warc.page_text import BREAKS, plain, unpacked_page
+from exporter.warc.shown import ShownRecords
 
 if TYPE_CHECKING:
-    from exporter.archive.archive import Archive
     from exporter.archive.forgotten import ForgettingNote
     from exporter.archive.lines import RecordLine
     from exporter.service.interface import Records
@@ -76,6 +81,7 @@ class FoundRecords:
         records: the ids of everything that goes, by kind.
         comments: the number of comments.
         entries: the number of entries.
+        before: the number of requested records that were forgotten before; only what was recorded since then goes.
         lines: the number of lines in versions.
         versions: the versions with these lines.
         files: the paths in ``assets/`` that only these records name.
@@ -84,6 +90,8 @@ class FoundRecords:
         work: the names in ``.work/`` that are removed.
         caches: cached copies of the archive in the user's cache folder.
         copies: the places of copies, and the day when their locks end, if they are locked.
+        apart: those of these folders that no sync reaches, because they were pruned or written by themselves.
+        pruned: whether the archive was pruned, which a sync needs an option for.
         mentions: other records that quote one of them, by kind and id; they stay.
         texts: the texts to look for, each with the name of its writer.
         alone: texts that prove a quotation at any length, without a name: a requested name, an entry's title.
@@ -99,6 +107,7 @@ class FoundRecords:
     records: dict[Kind, set[str]] = field(default_factory=lambda: {kind: set() for kind in Kind})
     comments: int = 0
     entries: int = 0
+    before: int = 0
     lines: int = 0
     versions: set[int] = field(default_factory=set)
     files: list[str] = field(default_factory=list)
@@ -107,6 +116,8 @@ class FoundRecords:
     work: list[str] = field(default_factory=list)
     caches: list[str] = field(default_factory=list)
     copies: list[tuple[str, str | None]] = field(default_factory=list)
+    apart: set[str] = field(default_factory=set)
+    pruned: bool = False
     mentions: list[tuple[Kind, str]] = field(default_factory=list)
     texts: set[tuple[str, str]] = field(default_factory=set)
     alone: set[str] = field(default_factory=set)
@@ -115,6 +126,11 @@ class FoundRecords:
     signs: dict[Kind, set[str]] = field(default_factory=lambda: {kind: set() for kind in Kind})
     exchanges: Exchanges = field(default_factory=dict)
     addresses: frozenset[str] = frozenset()
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether a version, a file or a capture holds something that goes."""
+        return bool(self.lines or self.records[Kind.ASSETS] or self.runs or self.exchanges or self.addresses)
 
     def spelled(self) -> set[str]:
         """Return all texts to look for, as the records spell them."""
@@ -149,21 +165,27 @@ def find(archive: Archive, settings: Settings, request: ForgettingRequest) -> Fo
     service = service_of(settings, archive.info.service)
     archive.resolve()
     found = FoundRecords(seen=_state(archive))
-    _find_comments(archive, service, request, found)
-    _find_entries(archive, service, request, found)
-    _find_assets(archive, found)
+    before = Suppressed(read_notes(archive.layout))
+    _find_comments(archive, service, request, found, before)
+    _find_entries(archive, service, request, found, before)
+    _note_addresses(archive, service, settings, found)
+    shown = _shown(archive, service, found)
+    _find_assets(archive, found, shown)
     for kind in (Kind.ENTRIES, Kind.COMMENTS):
         for version, _ in _lines(archive, kind, found.records[kind]):
             found.lines += 1
             found.versions.add(version)
     _find_runs(archive, found)
     _find_mentions(archive, found)
-    sought = Sought.of(found.texts, found.alone)
+    sought, shown = Sought.of(found.texts, found.alone), _shown(archive, service, found)
     if captures(archive.layout):
-        found.exchanges = find_exchanges(archive.layout, sought)
-    found.addresses = find_addresses(archive.layout, sought)
+        found.exchanges = find_exchanges(archive.layout, sought, shown)
+    found.addresses = find_addresses(archive.layout, sought, shown)
     found.work = forgetting.removable(archive.layout)
     found.copies = _copies(archive)
+    if found.copies:
+        found.apart = {place for place, _ in found.copies if _is_apart(archive, place)}
+        found.pruned = any(archive.manifest(number).pruned for number in archive.versions())
     found.caches = [str(path) for path in cached_copies(archive.layout)]
     return found
 
@@ -194,6 +216,10 @@ def forget(
             return None
         if found is None or found.seen != _state(archive):
             found = find(archive, settings, request)
+        if not found.is_recorded and found.before:
+            for name in forgetting.removable(archive.layout):
+                remove_folder(archive.layout.work / name)
+            return None
         plan = found.plan(timestamp(SystemClock().now()), tombstone=request.tombstone)
         views = present_views(settings, archive.path)
         forgetting.begin(archive.layout, plan)
@@ -226,6 +252,16 @@ def _copies(archive: Archive) -> list[tuple[str, str | None]]:
     return [(place, locks.get(place)) for place in known_places(archive.path)]
 
 
+def _is_apart(archive: Archive, place: str) -> bool:
+    """Return whether a copy is a folder that was pruned, or has versions that the archive lacks."""
+    if not Archive.exists(Path(place)):
+        return False
+    with contextlib.suppress(BlogExporterError):
+        copy = LocalHistory(Archive.open(Path(place)))
+        return relate(LocalHistory(archive), copy).relation in {Relation.UNPRUNED, Relation.PARTED}
+    return False
+
+
 def _state(archive: Archive) -> str | None:
     """Return the hash of ``SHA256SUMS``, which every run and every capture changes."""
     return sha256_or_none(archive.layout.sums)
@@ -242,7 +278,9 @@ def _lines(archive: Archive, kind: Kind, wanted: Iterable[str] | None = None) ->
             yield version, place.read()
 
 
-def _find_comments(archive: Archive, service: Records, request: ForgettingRequest, found: FoundRecords) -> None:
+def _find_comments(
+    archive: Archive, service: Records, request: ForgettingRequest, found: FoundRecords, before: Suppressed
+) -> None:
     wanted, authors, entries = set(request.comments), set(request.authors), set(request.entries)
     read = bool(authors or entries)
     states: dict[str, list[Mapping[str, Any]]] = {}
@@ -259,6 +297,9 @@ def _find_comments(archive: Archive, service: Records, request: ForgettingReques
         if raw is not None:
             states.setdefault(line.record_id, []).append(raw)
     for lacking in sorted(wanted - found.records[Kind.COMMENTS]):
+        if before.has(Kind.COMMENTS, service.name, lacking):
+            found.before += 1
+            continue
         raise NoSuchRecord("{root} has no comment {id} in any version.", root=archive.path, id=printable(lacking, 80))
     for lacking in sorted(authors - named):
         raise NoSuchRecord("{root} has no comment by {name!r}.", root=archive.path, name=printable(lacking, 80))
@@ -278,11 +319,17 @@ def _note_comment(service: Records, raw: Mapping[str, Any], authors: Collection[
         found.texts.add((comment.text, comment.name))
         if comment.name in authors:
             found.alone |= {each for each in (comment.url, comment.email) if len(each) >= _LEAST_QUOTED}
-        found.signs[Kind.COMMENTS] |= comment_signs(comment, sought=False)
+        found.signs[Kind.COMMENTS] |= comment_signs(comment, sought=False) | shown_signs(_lines_of(comment.text))
         found.signs[Kind.COMMENTS] |= {id_sign(of.name, each) for each in (of.key(Kind.COMMENTS, own),) if each}
 
 
-def _find_entries(archive: Archive, service: Records, request: ForgettingRequest, found: FoundRecords) -> None:
+def _lines_of(text: str) -> Iterator[str]:
+    return map(plain, BREAKS.split(text))
+
+
+def _find_entries(
+    archive: Archive, service: Records, request: ForgettingRequest, found: FoundRecords, before: Suppressed
+) -> None:
     wanted = set(request.entries)
     for kind in (Kind.ENTRIES, Kind.ENTRY_LIST):
         for _, line in _lines(archive, kind, wanted):
@@ -295,15 +342,40 @@ def _find_entries(archive: Archive, service: Records, request: ForgettingRequest
                 found.texts |= {(each, post.title) for each in (post.body, post.more, post.excerpt)}
                 found.alone |= {each for each in (post.title, post.permalink) if len(each) >= _LEAST_CHARACTERS}
                 found.signs[Kind.ENTRIES] |= entry_signs(post, sought=False)
+                for text in (post.title, post.body, post.more, post.excerpt):
+                    found.signs[Kind.ENTRIES] |= shown_signs(_lines_of(text))
                 found.signs[Kind.ENTRIES] |= {id_sign(of.name, each) for each in (of.key(kind, own),) if each}
-    for each in sorted(wanted - found.records[Kind.ENTRIES] - found.records[Kind.ENTRY_LIST]):
+    gone = {each for each in wanted if before.has(Kind.ENTRIES, service.name, each)}
+    gone -= found.records[Kind.ENTRIES] | found.records[Kind.ENTRY_LIST]
+    for each in sorted(wanted - gone - found.records[Kind.ENTRIES] - found.records[Kind.ENTRY_LIST]):
         raise NoSuchRecord("{root} has no entry {id} in any version.", root=archive.path, id=printable(each, 80))
-    found.entries = len(wanted)
+    found.before += len(gone)
+    found.entries = len(wanted - gone)
     both = found.records[Kind.ENTRIES] | found.records[Kind.ENTRY_LIST]
     found.records[Kind.ENTRIES], found.records[Kind.ENTRY_LIST] = set(both), set(both)
 
 
-def _find_assets(archive: Archive, found: FoundRecords) -> None:
+def _note_addresses(archive: Archive, service: Records, settings: Settings, found: FoundRecords) -> None:
+    """Note the addresses of entries that a pattern builds, because their records state none."""
+    if not found.records[Kind.ENTRIES]:
+        return
+    with contextlib.closing(archive.state()) as state:
+        build = address_builder(state, service, settings)
+        for _, line in _lines(archive, Kind.ENTRIES, found.records[Kind.ENTRIES]):
+            url = None if line.removed else build(line.record_id, line.record())
+            with contextlib.suppress(ValueError):
+                found.signs[Kind.ENTRIES] |= set() if url is None else {address_sign(url)}
+
+
+def _shown(archive: Archive, service: Records, found: FoundRecords) -> ShownRecords:
+    """Return what tells the pages that show these records, or some that were forgotten before."""
+    salt = new_salt()
+    new = {mark(bytes.fromhex(salt), kind, sign) for kind, signs in found.signs.items() for sign in signs}
+    earlier = [(note.salt, note.marks) for note in read_notes(archive.layout)]
+    return ShownRecords([*earlier, *([(salt, new)] if new else [])], service.name)
+
+
+def _find_assets(archive: Archive, found: FoundRecords, shown: ShownRecords) -> None:
     """Find the files that only these entries use, and the stored export files and pages that contain a record."""
     entries = found.records[Kind.ENTRIES]
     digests: dict[str, set[str]] = {}
@@ -320,32 +392,43 @@ def _find_assets(archive: Archive, found: FoundRecords) -> None:
             continue
         if not entries or not users or not all(names_entry(each, entries) for each in users):
             kept.add(url)
-    holders = _Holders(archive, found)
+    holders = _Holders(archive, found, shown)
     for url, states in digests.items():
-        if url.startswith(_WHOLE_FILE) or (url.startswith(_WHOLE_PAGE) and holders.hold(states)):
+        is_whole = bool(found.comments or found.entries) and url.startswith(_WHOLE_FILE)
+        if is_whole or (url.startswith(_WHOLE_PAGE) and holders.hold(url, states)):
             found.whole.append(url)
-        elif url in kept or url.startswith(_WHOLE_PAGE):
+        elif url in kept or url.startswith((_WHOLE_FILE, _WHOLE_PAGE)):
             continue
         found.records[Kind.ASSETS].add(url)
     others = {digest for url, each in digests.items() if url not in found.records[Kind.ASSETS] for digest in each}
     stored = archive.assets().files()
     for url in found.records[Kind.ASSETS]:
         found.digests |= digests.get(url, set()) - others
+        if not url.startswith((_WHOLE_FILE, _WHOLE_PAGE)):
+            with contextlib.suppress(ValueError):
+                found.signs[Kind.ASSETS].add(address_sign(url))
+            found.signs[Kind.ASSETS] |= {content_sign(each) for each in digests.get(url, set()) - others}
     found.files = sorted(stored[digest].path for digest in found.digests if digest in stored)
 
 
 class _Holders:
     """Searches stored pages for the records."""
 
-    def __init__(self, archive: Archive, found: FoundRecords) -> None:
+    def __init__(self, archive: Archive, found: FoundRecords, shown: ShownRecords) -> None:
         self._archive = archive
         self._stored = archive.assets().files()
         self._sought = Sought.of(found.texts, found.alone)
+        self._shown = shown
 
-    def hold(self, digests: Iterable[str]) -> bool:
-        """Return whether a stored page with one of these hashes contains a record."""
-        paths = [self._archive.layout.root / self._stored[each].path for each in digests if each in self._stored]
-        return any(self._sought.is_in_packed(path.read_bytes()) for path in paths)
+    def hold(self, url: str, digests: Iterable[str]) -> bool:
+        """Return whether a stored page with one of these hashes contains a record, or cannot be read."""
+        for path in (self._archive.layout.root / self._stored[each].path for each in digests if each in self._stored):
+            text = unpacked_page(path.read_bytes())
+            if text is None or self._sought.is_in(text):
+                return True
+            if self._shown.is_on_page(text, url.removeprefix(_WHOLE_PAGE)):
+                return True
+        return False
 
 
 def _find_runs(archive: Archive, found: FoundRecords) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, time, timedelta
 from hashlib import sha256
 from typing import Final
@@ -28,6 +28,8 @@ _TELLING: Final = 12
 _UNMISTAKABLE: Final = 40
 """Letters from which on a text alone tells its record from others."""
 _PIECES: Final = 4
+_SHOWN: Final = 24
+"""Letters of a line's beginning from which on nobody guesses it, and no other page has it by chance."""
 _ANY, _NONE = "any time", "no time"
 
 
@@ -98,6 +100,43 @@ def comment_signs(comment: Comment, *, sought: bool) -> set[str]:
     return {_hashed(each) for each in found}
 
 
+def shown_signs(parts: Iterable[str]) -> set[str]:
+    """Return signs by which a page that shows a text is known, from the text's lines; see :func:`beginnings`."""
+    found = dict.fromkeys(words[:_SHOWN] for part in parts if len(words := letters(part)) >= _SHOWN)
+    return {beginning_sign(each) for each in list(found)[:_PIECES]}
+
+
+def beginnings(words: str) -> Iterator[str]:
+    """Yield each piece of a page's letters that may begin a line of a forgotten text."""
+    return (words[at : at + _SHOWN] for at in range(len(words) - _SHOWN + 1))
+
+
+def beginning_sign(piece: str) -> str:
+    """Return the sign of one of the :func:`beginnings`."""
+    return _hashed(("shown", piece))
+
+
+def short_comment_signs(name: str, words: str) -> set[str]:
+    """Return the signs of a comment of a few letters, if its entry and its time are unknown."""
+    if len(words) >= _TELLING:
+        return {_hashed(("comment", name, words))}
+    return {_hashed(("comment", name, words, when)) for when in (_ANY, _NONE)}
+
+
+def address_sign(address: str) -> str:
+    """Return the sign of an entry or a file by its address.
+
+    Raises:
+        ValueError: it is no address.
+    """
+    return _hashed(("link", address_key(address)))
+
+
+def content_sign(digest: str) -> str:
+    """Return the sign of a file by the SHA-256 of its content."""
+    return _hashed(("content", digest))
+
+
 def _moments(date: datetime | None, *, sought: bool, has_time: bool) -> set[str]:
     """Return a time in the precisions in which sources write it down.
 
@@ -133,7 +172,12 @@ def _day(date: datetime) -> str:
 
 def text_words(text: str) -> str:
     """Return the letters and digits of a text. Services write its marks, spaces and alternative texts differently."""
-    return "".join(char for char in text_key(plain_text(_PICTURE.sub("", text))) if char.isalnum())
+    return letters(plain_text(_PICTURE.sub("", text)))
+
+
+def letters(text: str) -> str:
+    """Return the letters and digits of a text without markup."""
+    return "".join(char for char in text_key(text) if char.isalnum())
 
 
 def text_key(text: str) -> str:

@@ -5,11 +5,8 @@ A text is compared without markup, escapes and white space, so that it is found 
 
 from __future__ import annotations
 
-import gzip
 import html
-import io
 import re
-import zlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
@@ -19,37 +16,22 @@ from exporter.errors import ArchiveDamaged
 from exporter.frozen import frozen
 from exporter.service.public_site.text import decode_page
 from exporter.text import printable
-from exporter.warc.http_message import decoded_start
+from exporter.warc.page_text import BREAKS, MOST_BYTES, answer_text, is_binary, plain, unescaped
 from exporter.warc.reading import BrokenRecord, WarcRecord, all_records
 
 if TYPE_CHECKING:
     from exporter.archive.forgetting import Exchanges
     from exporter.archive.layout import Layout
     from exporter.archive.safe_files import InnerPath
+    from exporter.warc.shown import ShownRecords
 
-_MOST_BYTES: Final = 64 << 20
-"""The part of a larger answer that is searched."""
 _LEAST_CHARACTERS: Final = 8
 """A page with a shorter text counts only if it also has the writer's name."""
 _LEAST_BYTES_ALONE: Final = 4
 """In UTF-8. A name of one kanji or of three Latin letters is part of so many words that it would take every page."""
 _PIECE_CHARACTERS: Final = 24
 """Only a text's beginning is looked for, because a page may shorten the text."""
-_COMPRESSED: Final = frozenset({"br", "zstd", "compress", "x-compress"})
-"""Encodings that this program never asks for, and that it can decode only with a further library, or not at all."""
-_BREAKS: Final = re.compile(r"\n|\r|<br\b[^>]{0,200}>|</?(?:p|div|li|h[1-6]|blockquote)\b[^>]{0,200}>", re.IGNORECASE)
-_TAG: Final = re.compile(r"<[^<>]{0,4000}>")
 _SPACE: Final = re.compile(r"\s+")
-_ESCAPE: Final = re.compile(r"\\u([0-9A-Fa-f]{4})")
-_BINARY: Final = (
-    "image/",
-    "audio/",
-    "video/",
-    "font/",
-    "application/pdf",
-    "application/zip",
-    "application/octet-stream",
-)
 
 
 @frozen
@@ -72,51 +54,31 @@ class Sought:
             texts: texts with their writers' names.
             alone: texts that count without a name, unless they are so short that any page may have them by chance.
         """
-        pieces = {_plain(each) for each in alone if len(each.encode("utf-8", "replace")) >= _LEAST_BYTES_ALONE}
+        pieces = {plain(each) for each in alone if len(each.encode("utf-8", "replace")) >= _LEAST_BYTES_ALONE}
         pairs = set()
         for text, name in texts:
-            parts = [plain for part in _BREAKS.split(text) if len(plain := _plain(part)) >= _LEAST_CHARACTERS]
+            parts = [found for part in BREAKS.split(text) if len(found := plain(part)) >= _LEAST_CHARACTERS]
             pieces.update(part[:_PIECE_CHARACTERS] for part in parts)
-            if not parts and (whole := _plain(text)) and name.strip():
-                pairs.add((whole, _plain(name)))
+            if not parts and (whole := plain(text)) and name.strip():
+                pairs.add((whole, plain(name)))
         return cls(frozenset(filter(None, pieces)), frozenset(pairs))
 
     def is_in(self, text: str) -> bool:
         """Return whether a page, a JSON text or an address holds one of them."""
         spelled = [text]
         if "\\u" in text:
-            spelled.append(_unescaped(text))
+            spelled.append(unescaped(text))
         if "%" in text:
             spelled.append(unquote(text))
         # Links' addresses are inside tags, so the second form keeps the tags.
-        forms = [form for each in spelled for form in (_plain(each), _SPACE.sub("", html.unescape(each)))]
+        forms = [form for each in spelled for form in (plain(each), _SPACE.sub("", html.unescape(each)))]
         if any(piece in form for form in forms for piece in self.pieces):
             return True
         return any(short in form and name in form for form in forms for short, name in self.pairs)
 
-    def is_in_packed(self, data: bytes) -> bool:
-        """Return whether a page compressed with gzip holds one of them, or cannot be decompressed."""
-        try:
-            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-                return self.is_in(decode_page(file.read(_MOST_BYTES), "").text)
-        except (OSError, EOFError, zlib.error):
-            return True
 
-
-def _plain(text: str) -> str:
-    """Return a text without markup, escapes and white space. Two rounds, because a page may show markup as text."""
-    for _ in range(2):
-        text = html.unescape(_TAG.sub("", text))
-    return _SPACE.sub("", _TAG.sub("", text))
-
-
-def _unescaped(text: str) -> str:
-    found = _ESCAPE.sub(lambda each: chr(int(each[1], 16)), text).replace('\\"', '"').replace("\\/", "/")
-    return found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def find_exchanges(layout: Layout, sought: Sought) -> Exchanges:
-    """Find the recorded exchanges whose answers or addresses hold one of the texts.
+def find_exchanges(layout: Layout, sought: Sought, shown: ShownRecords) -> Exchanges:
+    """Find the recorded exchanges whose answers or addresses hold one of the texts, or show a forgotten record.
 
     A record that only refers to such an answer counts as one.
 
@@ -124,7 +86,7 @@ def find_exchanges(layout: Layout, sought: Sought) -> Exchanges:
         ArchiveDamaged: a WARC file is damaged.
     """
     found: dict[int, dict[str, list[int]]] = {}
-    search = _Search(sought)
+    search = _Search(sought, shown)
     for capture in captures(layout):
         for path in capture.segments():
             offsets = search.offsets(path)
@@ -133,20 +95,21 @@ def find_exchanges(layout: Layout, sought: Sought) -> Exchanges:
     return found
 
 
-def find_addresses(layout: Layout, sought: Sought) -> frozenset[str]:
-    """Return the addresses that captures state something about, and that hold one of the texts.
+def find_addresses(layout: Layout, sought: Sought, shown: ShownRecords) -> frozenset[str]:
+    """Return the addresses that captures state something about, and that hold one of the texts or are forgotten.
 
     Raises:
         ArchiveDamaged: a document of a capture is damaged.
     """
-    return frozenset(each for each in stated_addresses(layout) if sought.is_in(each))
+    return frozenset(each for each in stated_addresses(layout) if sought.is_in(each) or shown.is_address(each))
 
 
 class _Search:
     """Searches the files of all captures, which must be given oldest first."""
 
-    def __init__(self, sought: Sought) -> None:
+    def __init__(self, sought: Sought, shown: ShownRecords) -> None:
         self._sought = sought
+        self._shown = shown
         self._gone: set[tuple[str, str]] = set()
         self._digests: set[str] = set()
 
@@ -157,7 +120,7 @@ class _Search:
             for record in all_records(path):
                 headers = record.headers
                 if record.kind == "request":
-                    is_gone = headers.get("warc-concurrent-to", "") in ids or self._sought.is_in(unquote(record.url))
+                    is_gone = headers.get("warc-concurrent-to", "") in ids or self._is_named(unquote(record.url))
                 else:
                     is_gone = self._is_gone(record)
                 if is_gone:
@@ -178,35 +141,32 @@ class _Search:
         digest = headers.get("warc-payload-digest", "")
         if record.kind == "revisit":
             named = headers.get("warc-refers-to-target-uri", "").strip("<>"), headers.get("warc-refers-to-date", "")
-            return named in self._gone or digest in self._digests or self._sought.is_in(record.url)
-        text = _text(record)
-        if text is not None and not self._sought.is_in(record.url) and not self._sought.is_in(text):
+            return named in self._gone or digest in self._digests or self._is_named(record.url)
+        if not (self._is_named(record.url) or self._is_held(record)):
             return False
         self._gone.add((record.url, headers.get("warc-date", "")))
         if digest:
             self._digests.add(digest)
         return True
 
+    def _is_named(self, url: str) -> bool:
+        return self._sought.is_in(url) or self._shown.is_address(url)
 
-def _text(record: WarcRecord) -> str | None:
-    """Return an answer's head and body as text; empty for pictures and the like.
+    def _is_held(self, record: WarcRecord) -> bool:
+        """Return whether an answer holds one of the records, or cannot be decompressed, so that it may hold any."""
+        answer = record.answer() if record.kind == "response" else None
+        if answer is None:
+            content_type = record.headers.get("content-type", "")
+            return self._shows(record, decode_page(record.block.read(MOST_BYTES), content_type).text)
+        head, payload = answer
+        if is_binary(head):
+            return self._shown.is_content(payload)
+        text = answer_text(head, payload)
+        if text is None:
+            return True
+        record.block.seek(0)
+        start = record.block.read(head.end).decode("latin-1")
+        return self._shows(record, f"{start}\n{text}")
 
-    ``None`` if no library here can decompress it, so that it may hold any text.
-    """
-    answer = record.answer() if record.kind == "response" else None
-    if answer is None:
-        return decode_page(record.block.read(_MOST_BYTES), record.headers.get("content-type", "")).text
-    head, payload = answer
-    if head.media_type.startswith(_BINARY):
-        return ""
-    pieces = list(payload)
-    encoding = head.get("content-encoding")
-    body = decoded_start(iter(pieces), encoding, _MOST_BYTES)
-    if not body and any(pieces):
-        if encoding.strip().lower() in _COMPRESSED:
-            return None
-        # A server may name an encoding that it does not use.
-        body = b"".join(pieces)[:_MOST_BYTES]
-    record.block.seek(0)
-    start = record.block.read(head.end).decode("latin-1")
-    return f"{start}\n{decode_page(body, head.get('content-type')).text}"
+    def _shows(self, record: WarcRecord, text: str) -> bool:
+        return self._sought.is_in(text) or self._shown.is_on_page(text, record.url)
