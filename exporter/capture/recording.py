@@ -13,7 +13,6 @@ from exporter.errors import ArchiveDamaged, BadBody, BodyTooLarge
 from exporter.http.wire import Cut, WireExchange
 from exporter.message import message, said
 from exporter.warc.http_message import Head, Payload, decoded
-from exporter.warc.page_text import answer_text, is_binary
 from exporter.warc.records import EarlierRecord, ExchangeFacts, facts_of, warc_date
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ class CaptureRecorder:
             self._note(facts, location, result)
             return Effect.UNCHANGED
         original = self._original(facts)
-        if self.forgotten and self._shows_forgotten(exchange, facts.head):
+        if self.forgotten.is_in_exchange(exchange, facts.head):
             return Effect.FORGOTTEN
         if self.segments is not None:
             result.lines.append(self.segments.write(exchange, facts, original))
@@ -121,15 +120,6 @@ class CaptureRecorder:
         if facts.cut is None:
             result.payloads[facts.digest] = EarlierRecord(exchange.url, date)
         return Effect.WRITTEN
-
-    def _shows_forgotten(self, exchange: WireExchange, head: Head) -> bool:
-        payload = Payload(exchange.answer, head)
-        if self.forgotten.is_address(exchange.url):
-            return True
-        if is_binary(head):
-            return self.forgotten.is_content(payload)
-        text = answer_text(head, payload)
-        return text is None or self.forgotten.is_on_page(f"{head.get('location')}\n{text}", exchange.url)
 
     def _original(self, facts: ExchangeFacts) -> EarlierRecord | None:
         """Return the record whose payload is not written again. Only whole, successful answers count."""

@@ -77,7 +77,7 @@ def _warc_lines(warc: Mapping[str, Any]) -> Iterator[str]:
         yield message("WARC: {exchanges} new or changed, in {place}.", exchanges=counted(new, "exchange"), place=place)
     if left_out:
         yield message(
-            "Left out of the WARC: {exchanges}, as they hold records that are not public, or may.",
+            "Left out of the WARC: {exchanges}, as they hold records that are not public or were forgotten, or may.",
             exchanges=counted(left_out, "exchange"),
         )
 

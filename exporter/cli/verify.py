@@ -315,7 +315,10 @@ def _notes(reader: Archive) -> list[ForgettingNote]:
 
 def _say_forgotten(out: Output, notes: list[ForgettingNote]) -> None:
     for note in notes:
-        out.answer("Forgotten on {date}: {records}.", date=note.at[:10], records=counted_records(note.records))
+        if note.number:
+            out.answer("Forgotten on {date}: {records}.", date=note.at[:10], records=counted_records(note.records))
+        else:
+            out.answer("Removed on {date}: pages that showed forgotten records.", date=note.at[:10])
 
 
 def _damaged(name: str, damage: int) -> Message:

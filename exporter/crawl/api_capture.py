@@ -32,18 +32,21 @@ from exporter.clock import timestamp
 from exporter.crawl.exchange_keeper import RunExchanges
 from exporter.crawl.exchange_spool import ExchangeSpool, SpooledExchange
 from exporter.crawl.known_exchanges import KnownExchanges
-from exporter.crawl.publicity import REASONS, UNKNOWN, Publicity
+from exporter.crawl.publicity import FORGOTTEN, REASONS, UNKNOWN, Publicity
 from exporter.errors import BlogExporterError
 from exporter.frozen import frozen
 from exporter.http.user_agent import USER_AGENT
 from exporter.message import said, stored_as
+from exporter.warc.http_message import read_head
 from exporter.warc.records import facts_of, warc_date
 from exporter.warc.segments import SegmentWriter
+from exporter.warc.shown import ShownRecords
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from exporter.archive.layout import Layout
+    from exporter.http.wire import WireExchange
     from exporter.model.exchange import Held
 
 _DESCRIPTION: Final = (
@@ -133,6 +136,7 @@ class ApiCapture:
         folder = Path(self.layout.staged_exchanges)
         self.counts["unchanged"] = run.unchanged
         public = self._public_requests(run.spool, publicity)
+        forgotten = ShownRecords.of(self.layout, publicity.entries.service.name)
         with atomic.translated(folder):
             atomic.remove_folder(folder)
             atomic.make_folder(folder)
@@ -140,6 +144,9 @@ class ApiCapture:
             for each in run.spool.read():
                 if isinstance(each, SpooledExchange):
                     kept = public.last[each.request] >= 0 and public.accepts(each.request, each.attempt, each.status)
+                    if kept and self._shows(forgotten, each.exchange):
+                        kept = False
+                        self.left_out[FORGOTTEN] += 1
                     self._put(each, run.known, segments if kept else None, public.content_of(each))
         if not self.counts["written"] + self.counts["revisits"]:
             with atomic.translated(folder):
@@ -167,6 +174,11 @@ class ApiCapture:
             atomic.write_file(folder / PAGES, b"")
             # Last: with it the folder counts as complete.
             atomic.write_file(folder / INFO, lossless_json.dumps(self._info.document()) + b"\n")
+
+    @staticmethod
+    def _shows(forgotten: ShownRecords, exchange: WireExchange) -> bool:
+        head = read_head(exchange.answer) if forgotten else None
+        return head is not None and forgotten.is_in_exchange(exchange, head)
 
     def _put(
         self, spooled: SpooledExchange, known: KnownExchanges, segments: SegmentWriter | None, content: int | None

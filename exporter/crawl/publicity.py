@@ -26,7 +26,9 @@ OF_OWNER: Final = "of_owner"
 """The answer is for the signed-in user alone, such as the user's own record or the list of uploads."""
 UNKNOWN: Final = "unknown"
 """The content is unknown: a request for one entry failed, or a request did not end."""
-REASONS: Final = (NOT_PUBLIC, OF_OWNER, UNKNOWN, "secret", "too_large")
+FORGOTTEN: Final = "forgotten"
+"""It shows a record that was removed from the archive for good."""
+REASONS: Final = (NOT_PUBLIC, OF_OWNER, UNKNOWN, FORGOTTEN, "secret", "too_large")
 """Why answers are left out. The last two are those of :class:`~exporter.crawl.exchange_spool.RequestEnd`."""
 
 

@@ -324,7 +324,9 @@ def _note_comment(service: Records, raw: Mapping[str, Any], authors: Collection[
 
 
 def _lines_of(text: str) -> Iterator[str]:
-    return map(plain, BREAKS.split(text))
+    """Yield a text as one line, because its own lines may be short, and then these."""
+    yield plain(text)
+    yield from map(plain, BREAKS.split(text))
 
 
 def _find_entries(

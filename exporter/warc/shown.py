@@ -23,10 +23,13 @@ from exporter.service.identity import (
     letters,
     short_comment_signs,
 )
-from exporter.warc.page_text import TAG, plain, unescaped
+from exporter.warc.http_message import Payload
+from exporter.warc.page_text import TAG, answer_text, is_binary, plain, unescaped
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
+    from exporter.http.wire import WireExchange
+    from exporter.warc.http_message import Head
 
 _ANCHOR: Final = re.compile(
     r"(?:#|\b(?:id|name)\s{0,9}=\s{0,9}[\"']?)(?:comments?|cmt|cm|cbox|com)[-_]?(\d{3,20})\b", re.IGNORECASE
@@ -91,6 +94,18 @@ class ShownRecords:
         for piece in pieces:
             digest.update(piece)
         return self._has(Kind.ASSETS, content_sign(digest.hexdigest()))
+
+    def is_in_exchange(self, exchange: WireExchange, head: Head) -> bool:
+        """Return whether an exchange shows a forgotten record, or an encoding hides what it shows."""
+        if not self:
+            return False
+        payload = Payload(exchange.answer, head)
+        if self.is_address(exchange.url):
+            return True
+        if is_binary(head):
+            return self.is_content(payload)
+        text = answer_text(head, payload)
+        return text is None or self.is_on_page(f"{head.get('location')}\n{text}", exchange.url)
 
     def is_on_page(self, text: str, url: str) -> bool:
         """Return whether the text of a page, a feed or an answer shows a forgotten record; ``url`` is its address."""

@@ -104,6 +104,7 @@ def test_what_an_earlier_program_captured_goes_when_it_is_forgotten_again(
     assert findings(archive) == []
     verified = program("verify", archive)
     assert verified.code == 0, verified
+    assert "pages that showed forgotten records" in verified.out
     assert capture(program, blog, archive).code == 0
     assert places_with([archive], TEXT) == []
 

@@ -92,3 +92,20 @@ async def test_the_pictures_of_a_forgotten_entry_leave_the_captures(tmp_path: Pa
         assert other in answers(root / "captures")
         assert places_with([root], picture, f"/{ENTRY}.", TITLE) == []
     assert findings(root) == []
+
+
+async def test_a_recorded_backup_leaves_out_the_pages_that_name_it(tmp_path: Path) -> None:
+    blog, root = Margins("livedoor", posts(6), dead_every=0), tmp_path / "archive"
+    async with serving(blog) as origin:
+        await back_up(origin, root, "livedoor", warc="yes")
+        forgotten(root, origin)
+        assert places_with([root / "captures"], TITLE) == []
+        blog.margin = f'<a href="/archives/{ENTRY}.html">{TITLE}</a>'
+        blog.posts[1002].text = "<p>直した本文です。</p>"
+        run = await back_up(origin, root, "livedoor", refresh="all", warc="yes")
+        assert (run.outcome.exit_code, run.outcome.version) == (0, 2)
+        assert run.outcome.warc is not None
+        assert run.outcome.warc["error"] is None
+        assert run.outcome.warc["left_out"]["forgotten"] > 5
+        assert places_with([root / "captures"], TITLE, f"/archives/{ENTRY}.html") == []
+    assert findings(root) == []
