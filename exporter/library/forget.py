@@ -82,6 +82,7 @@ class FoundRecords:
         comments: the number of comments.
         entries: the number of entries.
         before: the number of requested records that were forgotten before; only what was recorded since then goes.
+        strangers: the requested names without a comment. Their comments may have been forgotten before.
         lines: the number of lines in versions.
         versions: the versions with these lines.
         files: the paths in ``assets/`` that only these records name.
@@ -108,6 +109,7 @@ class FoundRecords:
     comments: int = 0
     entries: int = 0
     before: int = 0
+    strangers: list[str] = field(default_factory=list)
     lines: int = 0
     versions: set[int] = field(default_factory=set)
     files: list[str] = field(default_factory=list)
@@ -181,6 +183,8 @@ def find(archive: Archive, settings: Settings, request: ForgettingRequest) -> Fo
     if captures(archive.layout):
         found.exchanges = find_exchanges(archive.layout, sought, shown)
     found.addresses = find_addresses(archive.layout, sought, shown)
+    if found.strangers and not found.is_recorded:
+        raise _no_comment_by(archive, found)
     found.work = forgetting.removable(archive.layout)
     found.copies = _copies(archive)
     if found.copies:
@@ -301,9 +305,10 @@ def _find_comments(
             found.before += 1
             continue
         raise NoSuchRecord("{root} has no comment {id} in any version.", root=archive.path, id=printable(lacking, 80))
-    for lacking in sorted(authors - named):
-        raise NoSuchRecord("{root} has no comment by {name!r}.", root=archive.path, name=printable(lacking, 80))
-    found.alone |= authors
+    found.strangers = sorted(authors - named)
+    if found.strangers and not before:
+        raise _no_comment_by(archive, found)
+    found.alone |= named
     found.comments = len(found.records[Kind.COMMENTS])
     for raws in states.values():
         post_id = service.post_id(raws[-1])
@@ -311,6 +316,11 @@ def _find_comments(
             found.posts[post_id] += 1
         for raw in raws:
             _note_comment(service, raw, authors, found)
+
+
+def _no_comment_by(archive: Archive, found: FoundRecords) -> NoSuchRecord:
+    name = printable(found.strangers[0], 80)
+    return NoSuchRecord("{root} has no comment by {name!r}.", root=archive.path, name=name)
 
 
 def _note_comment(service: Records, raw: Mapping[str, Any], authors: Collection[str], found: FoundRecords) -> None:
