@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -167,6 +169,19 @@ def test_a_run_without_a_change_makes_no_seal(program: Program, built: Built, ke
     assert program("seal", built.root, "--seal-key", key).code == 0
     built.run(version=None, outcome="unchanged")
     assert program("seal", built.root, "--seal-key", key, "--json").json["new"] is False
+
+
+def test_the_command_that_a_removal_prints_seals_the_rest(
+    program: Program, built: Built, key: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BLOG_EXPORTER_SEAL_KEY", str(key))
+    assert program("seal", built.root).code == 0
+    done = program("forget", built.root, "--entry", "2", "--yes")
+    assert done.code == 0, done
+    (command,) = re.findall("blog-exporter (.+)", done.err)
+    assert program(*shlex.split(command)).code == 0
+    checked = program("verify", built.root, "--evidence", "--signers", key.with_suffix(".pub"))
+    assert checked.code == 0, checked
 
 
 def test_a_prune_contradicts_earlier_seals_until_its_owner_confirms_it(
