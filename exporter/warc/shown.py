@@ -11,7 +11,7 @@ import html
 import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from exporter.archive.forgotten import id_sign, mark, read_notes
 from exporter.model.kinds import Kind
@@ -81,9 +81,11 @@ class ShownRecords:
         if not self or self._is_known(url):
             return False
         try:
-            sign = address_sign(url)
+            place, sign = urlsplit(url), address_sign(url)
         except ValueError:
             return False
+        if not (place.path.strip("/") or place.query):
+            return False  # every page links to the home page, even if a record gives it as an entry's address
         return self._is_marked(url, (Kind.ENTRIES, Kind.ASSETS), [sign])
 
     def is_content(self, pieces: Iterable[bytes]) -> bool:

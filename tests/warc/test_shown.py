@@ -85,6 +85,12 @@ def test_links_to_a_forgotten_entry_count_in_every_spelling() -> None:
         assert not shown.is_on_page(link.replace("日記", "日誌").replace("%E6%97%A5%E8%A8%98", "1"), PAGE), link
 
 
+def test_a_home_page_is_no_forgotten_entry() -> None:
+    shown = marked(Kind.ENTRIES, address_sign("https://blog.example/"), address_sign("https://blog.example/?p=1"))
+    assert not shown.is_on_page('<a href="/">home</a>', PAGE)
+    assert shown.is_on_page('<a href="/?p=1">entry</a>', PAGE)
+
+
 def test_nothing_forgotten_is_nothing_to_look_for() -> None:
     shown = ShownRecords()
     assert not shown
