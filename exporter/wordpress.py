@@ -1,7 +1,7 @@
 """A client for WordPress' REST API: find it, sign in, read lists page by page, and send records.
 
 A WordPress is as untrusted as any other site: a list always ends, even if its headers promise more pages. Records are
-any JSON.
+any JSON. An answer may repeat the password that it got, so it is removed before anybody else reads the answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 from exporter import lossless_json
 from exporter.errors import ApiError, BadBody, RetryableStatus, ServiceError, UsageError
 from exporter.http.address_guard import check_base_url
-from exporter.http.credentials import Credentials
+from exporter.http.credentials import Credentials, Redactor
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Client, Engine
 from exporter.http.retry import RetryEvent, RetryPolicy
@@ -162,7 +162,11 @@ class WordPressApi:
             NotAuthorised, ApiError, TransportError, ServiceError: as for :meth:`~exporter.http.engine.Client.fetch`.
         """
         request = self.request(route, params)
-        return await self.client.fetch(request, lambda response: read_answer(request, response))
+        return await self.client.fetch(request, lambda response: read_answer(request, response, self._redactor))
+
+    @property
+    def _redactor(self) -> Redactor:
+        return self.client.credentials.redactor
 
     async def send(
         self, route: str, fields: Mapping[str, Any], params: Mapping[str, str], recover: Recover | None = None
@@ -216,13 +220,14 @@ class WordPressApi:
     async def _sent(self, request: Request, recover: Recover | None) -> dict[str, Any] | RestRefusal:
         def read(response: Response) -> dict[str, Any] | RestRefusal:
             if response.status in {200, _CREATED}:
-                answer = read_answer(request, Response(200, response.headers, response.body, response.objects))
+                accepted = Response(200, response.headers, response.body, response.objects)
+                answer = read_answer(request, accepted, self._redactor)
                 if not isinstance(answer, dict):
                     raise refusal(request, response, message("the answer is not an object"))
                 return answer
             if response.status == 401:
-                read_answer(request, response)
-            refused = _refused(response)
+                read_answer(request, response, self._redactor)
+            refused = _refused(response, self._redactor)
             broken = response.status == _SERVER_ERROR and not refused.code.startswith("rest_upload_")
             if broken or refused.code.startswith(_BUSY):
                 raise RetryableStatus(
@@ -244,7 +249,7 @@ class WordPressApi:
         def read(response: Response) -> RestPage:
             if response.status == 400 and number > 1:  # as WordPress has it: rest_post_invalid_page_number
                 return RestPage([], None, None)
-            items = read_answer(request, response)
+            items = read_answer(request, response, self._redactor)
             if not isinstance(items, list):
                 raise refusal(request, response, message("the answer is not a list"))
             return RestPage(items, _number(response, "x-wp-total"), _number(response, "x-wp-totalpages"))
@@ -322,7 +327,7 @@ async def _index(client: Client, request: Request) -> Any:
 
     def read(response: Response) -> Any:
         try:
-            return read_answer(request, response)
+            return read_answer(request, response, client.credentials.redactor)
         except (ApiError, BadBody):  # asking again would not help
             return None
 
@@ -337,18 +342,27 @@ def _request(root: str, route: str, params: Mapping[str, str]) -> Request:
     return Request(name, "/", {"rest_route": f"/{route}", **params}, {})
 
 
-def read_answer(request: Request, response: Response) -> Any:
-    """Return the JSON of an answer. WordPress sends errors as objects with a ``message``.
+def read_answer(request: Request, response: Response, redactor: Redactor) -> Any:
+    """Return the JSON of an answer, without secrets. WordPress sends errors as objects with a ``message``.
 
     Raises:
         NotAuthorised, ApiError, TransportError: it is an error, or not JSON.
     """
-    return read_json(request, without_noise(response), _message_in, _ADVICE)
+    return _without_secrets(read_json(request, without_noise(response), _message_in, _ADVICE), redactor)
 
 
-def _refused(response: Response) -> RestRefusal:
+def _without_secrets(answer: Any, redactor: Redactor) -> Any:
+    """Return JSON without the secrets in its texts, whatever escapes the answer wrote them with."""
+    if not redactor.secrets:
+        return answer
+    plain = lossless_json.dumps(answer)
+    masked = redactor.masked(plain)
+    return answer if masked is plain else lossless_json.loads(masked)
+
+
+def _refused(response: Response, redactor: Redactor) -> RestRefusal:
     try:
-        answer = lossless_json.loads(response.body)
+        answer = _without_secrets(lossless_json.loads(response.body), redactor)
     except lossless_json.NotJson:
         answer = None
     if not isinstance(answer, dict):
@@ -356,10 +370,15 @@ def _refused(response: Response) -> RestRefusal:
             "", message("answered {status} with something that is not WordPress' own", status=response.status), {}
         )
     data = answer.get("data")
-    code, reason = message_text(answer.get("code")), message_text(answer.get("message"))
+    code, reason = (_plain(answer.get(name), redactor) for name in ("code", "message"))
     return RestRefusal(
         code, reason or message("answered {status}", status=response.status), data if isinstance(data, dict) else {}
     )
+
+
+def _plain(text: object, redactor: Redactor) -> str:
+    """Return a message without any secret, also one of few characters, safe for a terminal."""
+    return message_text(redactor(text) if isinstance(text, str) else text)
 
 
 def _message_in(refused: Any) -> object:

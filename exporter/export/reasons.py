@@ -57,6 +57,7 @@ class Reason(Enum):
     FETCHED = message_template("only its address is written, from where the target fetches the file")
     NOT_TAKEN = message_template("the new home does not take it")
     DELETED_THERE = message_template("deleted in the new home since it was moved")
+    SHOWN_THERE = message_template("public in the new home, so nothing private is added to it")
     NO_PICTURE = message_template("a book holds pictures only; a link leads to its address")
     ACTIVE_FILE = message_template("a browser could run what is in it; its old address is linked to")
     # Changes in the export.

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import re
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta, tzinfo
 from functools import partial
@@ -22,6 +22,7 @@ from exporter.clock import Clock, SystemClock
 from exporter.errors import ArchiveDamaged, NotAuthorised, UsageError
 from exporter.export.interface import ExportOptions, Side
 from exporter.export.media import PostPicture
+from exporter.export.posts import Posts
 from exporter.export.report import Report
 from exporter.http.credentials import Credentials
 from exporter.http.engine import Engine
@@ -39,7 +40,7 @@ from exporter.move.home import (
 )
 from exporter.move.home_terms import read_authors
 from exporter.move.map_file import MapFile
-from exporter.move.outcome import Exposure, MoveEvent, MoveOutcome, Thing
+from exporter.move.outcome import MoveEvent, MoveOutcome, Thing
 from exporter.move.plan import Plan, PlannedPost
 from exporter.move.public_look import look_in_public, private_things
 from exporter.move.transfer import MoveRun
@@ -147,6 +148,7 @@ def move_blog(
         NoArchive, NoSuchRecord, ArchiveDamaged: the version cannot be read.
         NotAuthorised: the user of the new home lacks a right that a move needs.
         ServiceError: the new home failed. The next run resumes from the records that were made.
+        PrivateExposed: the new home answered that everybody sees a private record. It was deleted if this run made it.
     """
     _credentials(check_address(home.url), settings)
     require_outside_archives(home.map_file)
@@ -174,7 +176,8 @@ def move_blog(
                     and not (chosen.since or chosen.until or chosen.category or chosen.tag)
                 )
                 brought = {key for each in sides for key in each.plan.post_keys()} if of_all else None
-                work = mover.move(sides, mapped, reader.path, chosen.service.timezone, brought)
+                known = _known(sides, chosen, lambda each: wordpress_posts(state, each, Report(), newest))
+                work = mover.move(sides, known, mapped, reader.path, chosen.service.timezone, brought)
                 return mover.watching.run(work)
 
     return read_consistently(archive, moved)
@@ -188,6 +191,41 @@ class _Side:
 
 
 @dataclass(frozen=True, slots=True)
+class _Known:
+    """The plans of the whole blog, whichever part of it is moved."""
+
+    open: Plan
+    rest: Plan
+    drafts: Plan | None
+
+    @property
+    def plans(self) -> list[Plan]:
+        """All of them."""
+        return [self.open, self.rest, *([] if self.drafts is None else [self.drafts])]
+
+    @property
+    def pictures(self) -> Collection[str]:
+        """The SHA-256 of the pictures that public entries show."""
+        return self.open.pictures.keys()
+
+
+def _known(sides: list[_Side], options: ExportOptions, posts: Callable[[ExportOptions], Posts]) -> _Known:
+    every = replace(options, since=None, until=None, category=None, tag=None)
+    plans = {each.side: each.plan for each in sides} if every == options else {}
+
+    def plan(side: Side) -> Plan:
+        return plans.get(side) or Plan(posts(replace(every, side=side)), Report())
+
+    drafts = plan(Side.DRAFTS) if options.declared.all_as_draft else None
+    return _Known(plan(Side.PUBLIC), plan(Side.REST), drafts)
+
+
+def _names(api: WordPressApi) -> list[str]:
+    """Return the texts about the new home that its pages show."""
+    return [text for text in (api.index.get("name"), api.index.get("description")) if isinstance(text, str)]
+
+
+@dataclass(frozen=True, slots=True)
 class _Mover:
     """Moves the sides of a blog to one home."""
 
@@ -198,7 +236,13 @@ class _Mover:
     dry_run: bool
 
     async def move(
-        self, sides: list[_Side], mapped: MapFile, archive: Path, zone: tzinfo, brought: set[str] | None
+        self,
+        sides: list[_Side],
+        known: _Known,
+        mapped: MapFile,
+        archive: Path,
+        zone: tzinfo,
+        brought: set[str] | None,
     ) -> list[Moved]:
         async with Engine(clock=self.clock) as engine:
             client = partial(
@@ -213,43 +257,44 @@ class _Mover:
             tags = any(each.plan.tags for each in sides)
             home = await read_home(api, tags=tags)
             authors = await self._authors(api, sides)
-            if any(each.plan.scheduled for each in sides):
+            plans = [*(each.plan for each in sides), *known.plans]
+            if any(plan.scheduled for plan in plans):
                 now = max(filter(None, [self.clock.now(), await home_time(api)]))
-                for each in sides:
-                    each.plan.now = now
+                for plan in plans:
+                    plan.now = now
             _refuse_doubles(home, sides, mapped)
-            for each in sides:
-                run = MoveRun(
+
+            def run(side: _Side, **more: Any) -> MoveRun:
+                return MoveRun(
                     api,
-                    each.plan,
+                    side.plan,
                     mapped,
                     writer,
                     read=lambda picture: _content(archive, picture),
                     concurrency=self.settings.concurrency,
-                    report=each.report,
+                    report=side.report,
                     tell=self.watching.tell,
-                    brought=None if done else brought,
-                    home=None if done else home,
                     authors=authors,
+                    public_pictures=known.pictures,
+                    **more,
                 )
-                done.append(Moved(each.side, each.report, await run.run()))
+
+            # An entry that became private is hidden first, whichever side is moved.
+            await run(_Side(Side.REST, known.rest, Report()), home=home).hide()
+            fresh: set[str] = set()
+            for each in sides:
+                moving = run(each, home=None if done else home, brought=None if done else brought)
+                done.append(Moved(each.side, each.report, await moving.run()))
+                fresh |= moving.fresh
             if not self.dry_run and done:
                 visitor = replace(api, client=client(Credentials(None)))
-                done[-1].outcome.exposed = await self._exposed(api, visitor, sides)
+                private = private_things(await read_home(api, tags=True), known.plans, _names(api), fresh)
+                secret = api.client.credentials.redactor
+                done[-1].outcome.exposed = [
+                    found._replace(place=secret(found.place))
+                    for found in (await look_in_public(visitor, private) if private else [])
+                ]
             return done
-
-    async def _exposed(self, api: WordPressApi, visitor: WordPressApi, sides: list[_Side]) -> list[Exposure]:
-        """Return the private records that visitors without a login can see."""
-        hidden = [each.plan for each in sides if not each.plan.public]
-        public = [each.plan for each in sides if each.plan.public]
-        private = private_things(
-            await read_home(api),
-            {planned.key: planned.title for plan in hidden for planned in plan},
-            (planned.title for plan in public for planned in plan),
-            {term.name for plan in hidden for term in plan.terms()}
-            - {term.name for plan in public for term in plan.terms()},
-        )
-        return await look_in_public(visitor, private) if private else []
 
     async def _authors(self, api: WordPressApi, sides: list[_Side]) -> Mapping[str, int]:
         """Return the numbers of the new home's users by name, and warn of authors who have no account there."""

@@ -35,6 +35,12 @@ Record = TypeVar("Record", "HomePost", "HomeFile", "HomeComment")
 RESERVED: Final = "reserved"
 """The digest of a post that has its address but not yet its text."""
 
+RESERVED_COMMENT: Final = "0" * 16
+"""The digest of a comment that does not have its text yet."""
+
+HIDDEN_COMMENTS: Final = frozenset({"hold", "spam", "trash", "post-trashed"})
+"""WordPress' statuses of comments that visitors do not see. A plugin may show any other one."""
+
 WIDE: Final = "w"
 """Begins a post's digest if tags, an excerpt, a featured picture and an author were sent with it."""
 
@@ -150,6 +156,7 @@ class HomePost(HomeRecord):
         status: WordPress' word for who may see it.
         digest: of all that was sent for it, or :data:`RESERVED`.
         untouched: whether it is unchanged since it was made.
+        empty: whether it has neither a title nor a text.
         reachable: whether it takes comments.
         page: whether it is a page.
         author: the number of its author; 0 if unknown.
@@ -159,6 +166,7 @@ class HomePost(HomeRecord):
     digest: str
     untouched: bool
     reachable: bool
+    empty: bool = False
     page: bool = False
     author: int = 0
 
@@ -204,6 +212,11 @@ class HomeComment(HomeRecord):
     post: int
     shown: bool
     digest: str
+
+    @property
+    def reserved(self) -> bool:
+        """Whether it has no text yet."""
+        return self.digest == RESERVED_COMMENT
 
 
 @dataclass(slots=True)
@@ -332,6 +345,7 @@ def post_of(raw: Any) -> tuple[str, HomePost] | None:
         digest=digest,
         untouched=isinstance(made, str) and made == changed,
         reachable=status != "draft" and raw.get("comment_status") == "open",
+        empty=content.strip() == mark(key, RESERVED) and not _inner(raw, "title"),
         page=raw.get("type") == "page",
         author=_reference(raw, "author"),
     )
@@ -378,7 +392,7 @@ def comment_of(raw: Any) -> tuple[str, HomeComment] | None:
         id=number,
         fingerprint=comment_fingerprint(raw),
         post=_reference(raw, "post"),
-        shown=_text(raw, "status") == "approved",
+        shown=_text(raw, "status") not in HIDDEN_COMMENTS,
         digest="" if agent is None else agent[2],
     )
 

@@ -22,6 +22,8 @@ from exporter.message import message
 
 _FORMAT: Final = "blog-exporter move"
 _VERSION: Final = 1
+_DELETED: Final = 0
+"""The number of a record that this program deleted again. WordPress begins at 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,12 @@ class MapFile:
             self._append({"kind": kind, "key": key, "id": mapped.id, **more})
         self._sending.pop((kind, key), None)
 
+    def taken_back(self, kind: str, key: str) -> None:
+        """Note that this program deleted a record of the new home again, so that a later run makes it anew."""
+        self._known.pop((kind, key), None)
+        self._sending.pop((kind, key), None)
+        self._append({"kind": kind, "key": key, "id": _DELETED})
+
     def _hold(self, now: datetime) -> None:
         try:
             self._lock.acquire(now)
@@ -173,7 +181,10 @@ class MapFile:
         kind, key, number = line.get("kind"), line.get("key"), line.get("id")
         if not isinstance(kind, str) or not isinstance(key, str):
             raise TypeError(message("no kind or no key"))
-        if isinstance(number, int):
+        if number == _DELETED:
+            self._known.pop((kind, key), None)
+            self._sending.pop((kind, key), None)
+        elif isinstance(number, int):
             self._known[kind, key] = Mapped(number, str(line.get("url", "")), str(line.get("stored", "")))
             self._sending.pop((kind, key), None)
         else:

@@ -46,6 +46,7 @@ class LeftAlone:
     DELETED: Final = message("deleted there since it was moved")
     TRASHED: Final = message("put into the trash there")
     ONLY_THERE: Final = message("public there, but hidden or removed in the archive")
+    SHOWN: Final = message("public there, but private in the archive")
     WOULD_BE_PUBLIC: Final = message("not made, as WordPress shows every category to everybody")
     TAG_WOULD_BE_PUBLIC: Final = message("not made, as WordPress shows every tag to everybody")
 

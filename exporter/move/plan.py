@@ -117,6 +117,7 @@ class Plan:
         blog_id: the blog.
         now: the time of day in the new home; scheduled posts before it become drafts, and all do if it is ``None``.
         public: whether all posts are public.
+        private: whether all posts stay private or drafts; a person may publish other drafts in the new home.
         categories: the categories by their paths, each after the one above it.
         tags: the tags by their names.
         authors: the names of the authors of the entries.
@@ -130,6 +131,7 @@ class Plan:
     def __init__(self, posts: Posts, report: Report) -> None:
         self.blog_id = posts.blog_id
         self.public = posts.options.side is Side.PUBLIC
+        self.private = posts.options.side is Side.REST
         self._posts = posts
         self._report = report
         self.now: datetime | None = None
@@ -211,7 +213,7 @@ class Plan:
             yield Reason.PASSWORD_UNKNOWN
         if record.audience is Audience.MEMBERS:
             yield Reason.MEMBERS_PRIVATE
-        if self.is_scheduled(post) and self._status(post) != SCHEDULED:
+        if self.is_scheduled(post) and self.status(post) != SCHEDULED:
             yield Reason.SCHEDULE_PASSED
         author = _author(post)
         if author and author not in placed.authors:
@@ -239,7 +241,7 @@ class Plan:
         fixed = {
             "title": planned.title,
             "date_gmt": planned.when,
-            "status": self._status(post),
+            "status": self.status(post),
             "comment_status": "open" if post.record.comments_open else "closed",
             "ping_status": "open" if post.record.pings_open else "closed",
         }
@@ -302,11 +304,15 @@ class Plan:
         self._entry_at = placed.posts.get
         return self._media.new_home(address)
 
-    def _status(self, post: ExportPost) -> str:
+    def status(self, post: ExportPost) -> str:
         """Return WordPress' word for who may see a post."""
         if self.is_scheduled(post) and self.now is not None and post.when > self.now + _SCHEDULE_MARGIN:
             return SCHEDULED
         return STATUS[post.status]
+
+    def may_be_published(self, post: ExportPost) -> bool:
+        """Return whether everybody may see a post: it is public, or was scheduled and its date has passed."""
+        return self.public or (self.is_scheduled(post) and self.now is not None and post.when <= self.now)
 
     def is_scheduled(self, post: ExportPost) -> bool:
         """Return whether WordPress may publish a post at its date."""

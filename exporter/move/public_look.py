@@ -1,31 +1,36 @@
-"""Search the public pages of a WordPress for content that a move sent as private or as a draft.
+"""Search the public pages of a WordPress for content that the plan of a move keeps private.
 
 WordPress lists more than its pages show: every uploaded file without a post, and every category. So after a move this
-module reads the REST API's lists, the search, the feeds, the sitemaps and the first page without a login.
+module reads the REST API's lists, the search, the feeds, the sitemaps, the first page and the address of each private
+post and picture without a login. The plan says what is private, whatever the new home says about it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from html import unescape
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from exporter.errors import ApiError, NotAuthorised
 from exporter.html.text import collapse
 from exporter.model.exchange import Request, Response
-from exporter.move.home import HomeContent, file_of
+from exporter.move.home import COMMENTS, FILES, HomeContent, HomePost, file_of, file_slug
 from exporter.move.outcome import Exposure, Thing
+from exporter.move.plan import Plan
+from exporter.move.privacy import is_shown_by_status
 from exporter.wordpress import WordPressApi
 
 _LISTS: Final = {
     "posts": Thing.POST,
     "pages": Thing.POST,
     "media": Thing.PICTURE,
+    "comments": Thing.COMMENT,
     "categories": Thing.CATEGORY,
     "tags": Thing.TAG,
+    "search": Thing.POST,
 }
 _PAGES: Final[tuple[tuple[str, dict[str, str]], ...]] = (
     ("/", {}),
@@ -34,12 +39,22 @@ _PAGES: Final[tuple[tuple[str, dict[str, str]], ...]] = (
     ("/wp-sitemap.xml", {}),
 )
 _SITEMAPS_READ: Final = 200
-_ATTACHMENTS_READ: Final = 200
-_PUBLISHED: Final = "publish"
+_ADDRESSES_READ: Final = 200
+_NO_POST: Final = "4294967295"
+"""A number that no post has. A home that answers it with a page, such as "coming soon", answers everything so."""
 _FOUND: Final = frozenset({200, 301, 302, 303, 307, 308})
 _LOCATION: Final = re.compile(r"<loc>\s*([^<]+?)\s*</loc>")
 _ADDRESS: Final = re.compile(r"https?://[^\s\"'<>]+")
 _TEXT: Final = re.compile(r">([^<>]+)<")
+_COMMENT: Final = re.compile(r"#comment-([0-9]{1,18})(?![0-9])")
+
+
+class PrivatePost(NamedTuple):
+    """The address, the title and the name in addresses of a post; empty if something public has the same."""
+
+    url: str
+    title: str = ""
+    slug: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,46 +62,124 @@ class PrivateThings:
     """The content that visitors of the new home must not see.
 
     Attributes:
-        posts: the addresses of posts by their numbers.
-        titles: the titles of these posts by their numbers, without titles that public posts also have.
+        posts: the posts by their numbers.
         files: the addresses of files by their numbers.
+        comments: the numbers of comments.
         categories: the names of categories and tags that only private posts have.
+        admitted: the private records that the new home itself calls public.
     """
 
-    posts: Mapping[int, str] = field(default_factory=dict)
-    titles: Mapping[int, str] = field(default_factory=dict)
+    posts: Mapping[int, PrivatePost] = field(default_factory=dict)
     files: Mapping[int, str] = field(default_factory=dict)
+    comments: frozenset[int] = frozenset()
     categories: frozenset[str] = frozenset()
+    admitted: tuple[Exposure, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.posts or self.files or self.categories)
+        return bool(self.posts or self.files or self.comments or self.categories)
 
 
 def private_things(
-    home: HomeContent, titles: Mapping[str, str], public_titles: Iterable[str], categories: Iterable[str]
+    home: HomeContent, plans: Iterable[Plan], names: Iterable[str] = (), made: Container[str] = frozenset()
 ) -> PrivateThings:
-    """Return the private content of the new home.
+    """Return the content of the new home that the plans keep private.
+
+    A picture that any public entry shows is public. A draft that is not private and that a person published is public.
 
     Args:
         home: all records that the owner sees.
-        titles: the titles of private posts, by the keys of their entries.
-        public_titles: the titles of public posts.
-        categories: the names of categories and tags that only private entries have.
+        plans: of the whole blog.
+        names: texts that pages of the new home show anyway, such as its name.
+        made: the keys of the posts that were made a moment ago, which no person has published.
     """
-    posts = {post.id: post.url for post in home.posts.values() if post.status != _PUBLISHED and not post.gone}
-    known = {_plain(title) for title in public_titles}
-    named = {
-        home.posts[key].id: _plain(title)
-        for key, title in titles.items()
-        if key in home.posts and home.posts[key].id in posts
+    sorting = _Sorting(home, made)
+    for plan in plans:
+        sorting.add(plan)
+    known = {_plain(name) for name in (*names, *sorting.words, *home.categories.by_name, *home.tags.by_name)}
+    known |= {_plain(name) for _, name in home.foreign}
+    posts = {post.id: PrivatePost(post.url) for post in home.posts.values() if not _is_shown(post) and not post.gone}
+    for there, title, slug in sorting.hidden:
+        posts[there.id] = PrivatePost(there.url, *("" if each in known else each for each in (_plain(title), slug)))
+    public = {file_slug(sha256) for sha256 in sorting.public_pictures}
+    private = {file_slug(sha256) for sha256 in sorting.pictures} - public
+    files = {
+        file.id: file.url
+        for slug, file in home.files.items()
+        if slug in private or (slug not in public and (file.status == "private" or file.post in posts))
     }
-    files = {file.id: file.url for file in home.files.values() if file.status != "inherit" or file.post in posts}
     return PrivateThings(
         posts,
-        {number: title for number, title in named.items() if title and title not in known},
         files,
-        frozenset(map(_plain, categories)) - {""},
+        frozenset(sorting.comments) | {each.id for each in home.comments.values() if each.post in posts},
+        frozenset(map(_plain, sorting.terms - sorting.public_terms)) - {""},
+        tuple(sorting.admitted(private)),
     )
+
+
+class _Sorting:
+    """Sorts the content of plans into what is public and what is private.
+
+    Attributes:
+        hidden: the private posts of the new home, with their titles and names in addresses.
+        words: the titles and names of public entries.
+        pictures: the SHA-256 of the pictures that private entries show.
+        public_pictures: the same of public entries.
+        comments: the numbers of hidden comments.
+        terms: the names of the categories and tags of entries that are not public.
+        public_terms: the same of public entries.
+    """
+
+    def __init__(self, home: HomeContent, made: Container[str]) -> None:
+        self._home = home
+        self._made = made
+        self.hidden: list[tuple[HomePost, str, str]] = []
+        self.words: set[str] = set()
+        self.pictures: set[str] = set()
+        self.public_pictures: set[str] = set()
+        self.comments: set[int] = set()
+        self.terms: set[str] = set()
+        self.public_terms: set[str] = set()
+
+    def add(self, plan: Plan) -> None:
+        """Sort the entries of a plan, with their pictures, comments, categories and tags."""
+        public: set[str] = set()
+        for planned in plan:
+            there = self._home.posts.get(planned.key)
+            published = there is not None and _is_shown(there)
+            by_person = not plan.private and planned.key not in self._made
+            if plan.public or (published and (by_person or plan.may_be_published(planned.post))):
+                public.add(planned.post.id)
+                self.words |= {planned.title, planned.slug}
+            elif there is not None and not there.gone:
+                self.hidden.append((there, planned.title, planned.slug))
+            held = (each for each in planned.post.comments if not each.visible)
+            found = (self._home.comments.get(plan.address(each)) for each in held)
+            self.comments |= {each.id for each in found if each is not None}
+        for sha256, entries in plan.shown_in.items():
+            is_public = plan.public or not public.isdisjoint(entries)
+            (self.public_pictures if is_public else self.pictures).add(sha256)
+        (self.public_terms if plan.public else self.terms).update(term.name for term in plan.terms())
+
+    def admitted(self, private: Container[str]) -> Iterator[Exposure]:
+        """Yield the private records that the new home itself calls public.
+
+        Args:
+            private: the slugs of private files.
+        """
+        shown = {post.id for post in self._home.posts.values() if _is_shown(post)}
+        for post, _, _ in self.hidden:
+            if post.id in shown:
+                yield Exposure(Thing.POST, str(post.id), post.collection.route)
+        for slug, file in self._home.files.items():
+            if slug in private and file.status != "private" and (not file.post or file.post in shown):
+                yield Exposure(Thing.PICTURE, str(file.id), FILES.route)
+        for comment in self._home.comments.values():
+            if comment.id in self.comments and comment.shown and comment.post in shown:
+                yield Exposure(Thing.COMMENT, str(comment.id), COMMENTS.route)
+
+
+def _is_shown(post: HomePost) -> bool:
+    return is_shown_by_status(post.status)
 
 
 async def look_in_public(api: WordPressApi, private: PrivateThings) -> list[Exposure]:
@@ -99,30 +192,58 @@ async def look_in_public(api: WordPressApi, private: PrivateThings) -> list[Expo
     Raises:
         TransportError, ServiceError: the new home failed.
     """
-    found: dict[Exposure, None] = {}
-    for route, thing in _LISTS.items():
-        for raw in await _listed(api, f"wp/v2/{route}"):
-            found.update(dict.fromkeys(_in_record(raw, thing, f"wp/v2/{route}", private)))
-    for raw in await _listed(api, "wp/v2/search"):
-        found.update(dict.fromkeys(_in_text(f">{_title(raw)}< {raw.get('url', '')}", "wp/v2/search", private)))
+    found = dict.fromkeys(private.admitted)
+    for name, thing in _LISTS.items():
+        route = f"wp/v2/{name}"
+        for raw in await _listed(api, route):
+            found.update(dict.fromkeys(_in_record(raw, thing, route, private)))
     async for place, text in _pages(api):
         found.update(dict.fromkeys(_in_text(text, place, private)))
-    for number in list(private.files)[:_ATTACHMENTS_READ]:
-        status, _ = await _page(api, "/", {"attachment_id": str(number)})
-        if status in _FOUND:
-            found[Exposure(Thing.PICTURE, str(number), f"/?attachment_id={number}")] = None
+    found.update(dict.fromkeys(await _at_addresses(api, private)))
     return list(found)
+
+
+async def _at_addresses(api: WordPressApi, private: PrivateThings) -> list[Exposure]:
+    """Return the private posts and pictures whose own pages visitors can open."""
+    wanted: list[tuple[Thing, int, str, dict[str, str]]] = []
+    for number, post in list(private.posts.items())[:_ADDRESSES_READ]:
+        inner = _inner(api, post.url)
+        if inner is not None:
+            wanted.append((Thing.POST, number, *inner))
+    files = list(private.files)[:_ADDRESSES_READ]
+    wanted += [(Thing.PICTURE, number, "/", {"attachment_id": str(number)}) for number in files]
+    if not wanted or (await _page(api, "/", {"p": _NO_POST}))[0] in _FOUND:
+        return []
+    found = []
+    for thing, number, path, params in wanted:
+        status, _ = await _page(api, path, params)
+        # WordPress redirects a name that it does not know to a public post with a similar one.
+        if status == 200 or (params and status in _FOUND):
+            found.append(Exposure(thing, str(number), f"{path}{_query(params)}"))
+    return found
 
 
 def _in_record(raw: dict[str, Any], thing: Thing, place: str, private: PrivateThings) -> Iterator[Exposure]:
     number = raw.get("id")
-    known = {Thing.POST: private.posts, Thing.PICTURE: private.files}.get(thing, {})
+    known: Container[Any] = {
+        Thing.POST: private.posts,
+        Thing.PICTURE: private.files,
+        Thing.COMMENT: private.comments,
+    }.get(thing, ())
     name = raw.get("name")
     # WordPress counts public posts only. A category with public posts may be shown.
     unused = thing in {Thing.CATEGORY, Thing.TAG} and raw.get("count") in {0, None}
     shown = isinstance(name, str) and unused and _plain(name) in private.categories
     if isinstance(number, int) and (number in known or shown):
         yield Exposure(thing, str(number), place)
+    elif thing is Thing.POST:
+        slug, title = raw.get("slug"), _plain(_title(raw))
+        for each, post in private.posts.items():
+            if (post.title and post.title == title) or (
+                post.slug and isinstance(slug, str) and unquote(slug) == post.slug
+            ):
+                yield Exposure(thing, str(each), place)
+        yield from _in_text(f'"{raw.get("link", "")}" "{raw.get("url", "")}"', place, private)
     file = file_of(raw) if thing is Thing.PICTURE else None
     if file is not None and number not in known and file[1].url in private.files.values():
         yield Exposure(thing, str(number), place)
@@ -130,9 +251,11 @@ def _in_record(raw: dict[str, Any], thing: Thing, place: str, private: PrivateTh
 
 def _in_text(text: str, place: str, private: PrivateThings) -> Iterator[Exposure]:
     addresses = {_place(each) for each in _ADDRESS.findall(unescape(text))}
-    texts = {_plain(each) for each in _TEXT.findall(text)}
-    for number, link in private.posts.items():
-        if _place(link) in addresses or private.titles.get(number) in texts:
+    texts = {_plain(each) for each in _TEXT.findall(text)} - {""}
+    for number in private.comments.intersection(map(int, _COMMENT.findall(text))):
+        yield Exposure(Thing.COMMENT, str(number), place)
+    for number, post in private.posts.items():
+        if _place(post.url) in addresses or post.title in texts:
             yield Exposure(Thing.POST, str(number), place)
     for number, url in private.files.items():
         if _place(url) in addresses:
@@ -152,13 +275,27 @@ async def _pages(api: WordPressApi) -> AsyncIterator[tuple[str, str]]:
     """Yield the pages for visitors with their places: the first page, the feeds and the sitemaps."""
     for path, params in _PAGES:
         _, text = await _page(api, path, params)
-        yield f"{path}{'?feed=' + params['feed'] if params else ''}", text
+        yield f"{path}{_query(params)}", text
         if path.endswith(".xml"):
             for address in _LOCATION.findall(text)[:_SITEMAPS_READ]:
-                parts = urlsplit(unescape(address))
-                if parts.netloc == urlsplit(str(api.client.origin)).netloc:
-                    inner = parts.path.removeprefix(api.client.base.raw_path.rstrip("/"))
-                    yield inner, (await _page(api, inner, dict(parse_qsl(parts.query))))[1]
+                inner = _inner(api, unescape(address))
+                if inner is not None:
+                    yield inner[0], (await _page(api, *inner))[1]
+
+
+def _inner(api: WordPressApi, address: str) -> tuple[str, dict[str, str]] | None:
+    """Return the path below the new home's address, and the parameters; ``None`` for an address elsewhere."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return None
+    if parts.netloc != urlsplit(str(api.client.origin)).netloc:
+        return None
+    return parts.path.removeprefix(api.client.base.raw_path.rstrip("/")) or "/", dict(parse_qsl(parts.query))
+
+
+def _query(params: Mapping[str, str]) -> str:
+    return "?" + "&".join(f"{name}={value}" for name, value in params.items()) if params else ""
 
 
 async def _page(api: WordPressApi, path: str, params: Mapping[str, str]) -> tuple[int, str]:

@@ -4,6 +4,9 @@ The run can be killed at any moment and resumed. First each entry gets a private
 address. Its pictures follow, attached to the post so that only people who may see the post can see them. Then come its
 comments, and last its text and status. So a post becomes visible only when it is complete, and the addresses in links
 between posts are final.
+
+The plan decides what is private, and each answer of the new home is compared with it. The first record of each kind
+goes alone, so that a home that publishes it gets no private text.
 """
 
 from __future__ import annotations
@@ -11,9 +14,10 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Final, TypeVar
 
+from exporter.errors import PrivateExposed
 from exporter.export.media import PostPicture
 from exporter.export.posts import PostComment
 from exporter.export.reasons import Reason
@@ -42,6 +46,7 @@ from exporter.move.home import (
 from exporter.move.map_file import MapFile
 from exporter.move.outcome import Did, LeftAlone, MoveEvent, MoveOutcome, MoveStage, MoveStep, Reserved, Stage, Thing
 from exporter.move.plan import Fields, Placed, Plan, PlannedComment, PlannedPost
+from exporter.move.privacy import is_post_shown, is_shown_by_status
 from exporter.move.terms import PlannedTerm
 from exporter.move.writer import Writer
 from exporter.wordpress import RestRefusal, WordPressApi
@@ -72,9 +77,11 @@ class MoveRun:
             reported. ``None`` if only a part of the blog is moved, so that none are reported.
         home: the new home's content, if the caller has just read it.
         authors: the numbers of the new home's users by name; empty if the user may not make posts of others.
+        public_pictures: the SHA-256 of the pictures that public entries show, also entries of other plans.
 
     Attributes:
         outcome: the result so far.
+        fresh: the keys of the posts that this run made.
     """
 
     api: WordPressApi
@@ -89,11 +96,14 @@ class MoveRun:
     brought: Container[str] | None = None
     home: HomeContent | None = None
     authors: Mapping[str, int] = field(default_factory=dict)
+    public_pictures: Container[str] = frozenset()
 
     def __post_init__(self) -> None:
         self._home = self.home or HomeContent()
         self._placed = Placed(authors=self.authors)
-        self._fresh: set[str] = set()
+        self.fresh: set[str] = set()
+        self._proven = {"private"}
+        self._holds = False
         self._shown: defaultdict[int, dict[str, str]] = defaultdict(dict)
         self.outcome = MoveOutcome(public=self.plan.public, links=self.plan.linked)
 
@@ -102,10 +112,12 @@ class MoveRun:
 
         Raises:
             ServiceError: the new home failed. The next run resumes from the records that were made.
+            PrivateExposed: the new home shows everybody a private record. It was deleted if this run made it.
         """
         plan = self.plan
         self.tell(MoveStage(Stage.HOME))
         self._home = self.home or await read_home(self.api, tags=bool(plan.tags))
+        await self.hide()
         self._look_for_more()
         self.tell(MoveStage(Stage.CATEGORIES, len(plan.categories)))
         for path, category in plan.categories.items():
@@ -116,7 +128,12 @@ class MoveRun:
             self.tell(MoveStage(Stage.TAGS, len(plan.tags)))
             await self._each(plan.tags.values(), self._tag, lambda _: False)
         self.tell(MoveStage(Stage.ADDRESSES, len(plan)))
-        await self._each(plan, self._reserve, lambda planned: self._doubtful(Thing.POST, planned.post.id))
+        await self._each(
+            plan,
+            self._reserve,
+            lambda planned: self._doubtful(Thing.POST, planned.post.id),
+            alone_until=lambda: plan.public or bool(self.fresh),
+        )
         self.tell(MoveStage(Stage.PICTURES, len(plan.pictures)))
         pictures = plan.pictures.values()
         await self._each(pictures, self._picture, self._is_doubtful_picture, alone_until=self._has_picture_arrived)
@@ -126,6 +143,39 @@ class MoveRun:
             self.tell(MoveStage(Stage.LAST_LOOK))
             await self._look_again()
         return self.outcome
+
+    async def hide(self) -> None:
+        """Hide the posts that this program published and that are private now.
+
+        A post that a person published stays as it is.
+
+        Raises:
+            ServiceError, PrivateExposed: as for :meth:`run`.
+        """
+        plan, posts = self.plan, self._home.posts
+        known = [posts[key] for key in plan.post_keys() if key in posts and not plan.public]
+        for each in known:
+            if each.empty and self.writer is not None:
+                self.writer.adopt(Thing.POST, each)
+        for planned in plan if any(is_post_shown("", each.status) for each in known) else ():
+            there, status = posts.get(planned.key), plan.status(planned.post)
+            if there is None or not is_post_shown(status, there.status) or plan.may_be_published(planned.post):
+                continue
+            before = self.mapped.of(Thing.POST, planned.post.id)
+            if there.empty or (before is not None and before.stored == there.fingerprint):
+                await self._restrict(planned, there, "private" if there.reserved else status)
+
+    def _is_shown(self, there: HomePost | None) -> bool:
+        return there is not None and is_shown_by_status(there.status)
+
+    async def _restrict(self, planned: PlannedPost, there: HomePost, status: str) -> str:
+        """Send only the status of a post that is not public; return why it was refused, or an empty text."""
+        changed = await self._change(planned, there, {"status": status})
+        if isinstance(changed, str):
+            return changed
+        self._home.posts[planned.key] = changed
+        self._proven.add(status)
+        return ""
 
     def _look_for_more(self) -> None:
         """Report public posts that the archive no longer shows, and note the shown comments of each post."""
@@ -183,6 +233,10 @@ class MoveRun:
         workers = [asyncio.ensure_future(work()) for _ in range(self.concurrency)]
         try:
             await asyncio.gather(*workers)
+        except PrivateExposed:
+            # The others send nothing more. Each checks the answer to its last request.
+            await asyncio.gather(*workers, return_exceptions=True)
+            raise self.writer.exposed() if self.writer is not None else PrivateExposed from None
         finally:
             for worker in workers:
                 worker.cancel()
@@ -239,44 +293,56 @@ class MoveRun:
     async def _picture(self, picture: PostPicture) -> None:
         sha256 = picture.asset.sha256 or ""
         there = self._home.files.get(file_slug(sha256))
-        if there is None:
-            if self.mapped.of(Thing.PICTURE, sha256) is not None:
-                self._did(Thing.PICTURE, picture.asset.url, Did.LEFT, LeftAlone.DELETED)
-                return
-            if self.writer is not None:
-                parent = self._parent(sha256)
-                made = await self.writer.picture(picture, self.read(picture), parent, public=self.plan.public)
-                if isinstance(made, RestRefusal):
-                    self._did(Thing.PICTURE, picture.asset.url, Did.REFUSED, made.message)
-                    return
-                self._placed.pictures[sha256], self._placed.files[sha256] = made.url, made.id
-        elif self.writer is not None:
-            parent = self._parent(sha256)
-            parent = parent if self._belongs_elsewhere(there, parent) else 0
-            refused = await self.writer.attach(there, parent) if parent else None
-            self.writer.enter(Thing.PICTURE, sha256, there)
-            if refused is not None:
-                self._placed.pictures[sha256], self._placed.files[sha256] = there.url, there.id
-                self._did(Thing.PICTURE, picture.asset.url, Did.REFUSED, refused.message)
-                return
-        self._placed.pictures.setdefault(sha256, _NOT_MADE if there is None else there.url)
-        if there is not None:
-            self._placed.files[sha256] = there.id
-        self._did(Thing.PICTURE, picture.asset.url, Did.MADE if there is None else Did.THERE)
+        if there is None and self.mapped.of(Thing.PICTURE, sha256) is not None:
+            self._did(Thing.PICTURE, picture.asset.url, Did.LEFT, LeftAlone.DELETED)
+            return
+        did, found = Did.MADE if there is None else Did.THERE, await self._placed_file(picture, sha256, there)
+        if isinstance(found, RestRefusal):
+            self._did(Thing.PICTURE, picture.asset.url, Did.REFUSED, found.message)
+        else:
+            self._did(Thing.PICTURE, picture.asset.url, did)
+        file = there if isinstance(found, RestRefusal) else found
+        if file is not None:
+            self._placed.pictures[sha256], self._placed.files[sha256] = file.url, file.id
+        elif not isinstance(found, RestRefusal):
+            self._placed.pictures[sha256] = _NOT_MADE
 
-    def _belongs_elsewhere(self, file: HomeFile, parent: int) -> bool:
+    async def _placed_file(
+        self, picture: PostPicture, sha256: str, there: HomeFile | None
+    ) -> HomeFile | RestRefusal | None:
+        """Upload a picture, or attach an uploaded one to its post; return ``None`` if a dry run would upload it."""
+        if self.writer is None:
+            return there
+        parent, public = self._parent(sha256), self._is_public(sha256)
+        if there is None:
+            return await self.writer.picture(picture, self.read(picture), parent, public=public)
+        found: HomeFile | RestRefusal = there
+        if parent and self._belongs_elsewhere(sha256, there, parent):
+            found = await self.writer.attach(sha256, there, parent, public=public)
+        self.writer.enter(Thing.PICTURE, sha256, there)
+        return found
+
+    def _is_public(self, sha256: str) -> bool:
+        return self.plan.public or sha256 in self.public_pictures
+
+    def _belongs_elsewhere(self, sha256: str, file: HomeFile, parent: int) -> bool:
         """Return whether the wrong people can see a file: everybody a private one, or only its owner a public one."""
         if file.post == parent or file.status != "inherit":
             return False
-        if not self.plan.public:
-            return not file.post
-        return any(post.id == file.post and post.status != "publish" for post in self._home.posts.values())
+        hidden = any(post.id == file.post and not self._is_shown(post) for post in self._home.posts.values())
+        if self._is_public(sha256):
+            return self.plan.public and hidden
+        # A draft that a person published keeps its pictures.
+        return not hidden if self.plan.private else not file.post
 
     def _parent(self, sha256: str) -> int:
-        """Return the number of the first post that shows a picture and is not in the trash; 0 for none."""
+        """Return the number of the first post that shows a picture and may have it; 0 for none.
+
+        A post in the trash may not, and a public one may not have a private picture.
+        """
         for entry_id in self.plan.shown_in.get(sha256, ()):
             post = self._home.posts.get(post_key(self.plan.blog_id, entry_id))
-            if post is not None and not post.gone:
+            if post is not None and not post.gone and not (self.plan.private and self._is_shown(post)):
                 return post.id
         return 0
 
@@ -287,19 +353,19 @@ class MoveRun:
         if there is None and before is None:
             url = _NOT_MADE
             if self.writer is not None:
-                made = await self.writer.reserve(planned)
+                made = await self.writer.reserve(planned, public=self.plan.public)
                 if isinstance(made, RestRefusal):
                     self._did(Thing.POST, entry_id, Did.REFUSED, made.message)
                     return
                 self._home.posts[planned.key] = made
-                self._fresh.add(planned.key)
+                self.fresh.add(planned.key)
                 url = made.url
             self._placed.posts[entry_id] = url
         elif before is not None:
             self._placed.posts[entry_id] = before.url
         elif there is not None:
             self._placed.posts[entry_id] = there.url
-        self.tell(Reserved(entry_id, planned.key in self._fresh))
+        self.tell(Reserved(entry_id, planned.key in self.fresh))
 
     def _has_doubtful_comments(self, planned: PlannedPost) -> bool:
         return any(
@@ -335,17 +401,19 @@ class MoveRun:
 
     async def _bring(self, planned: PlannedPost, there: HomePost, fields: Fields) -> None:
         post, same, ours = planned.post, there.digest == fields.digest, self._is_ours(planned, there, fields)
-        if ours and not same and planned.key not in self._fresh:
+        if ours and not same and planned.key not in self.fresh:
             # A person may have changed it during this run.
             now = post_of(await there.collection.current(self.api, there.id))
             ours = now is not None and now[1].fingerprint == there.fingerprint
-        refused = ""
+        if self.plan.private and self._is_shown(there) and not self.plan.may_be_published(post):
+            self._leave_shown(planned)
+            return
         closed = ours and not there.reachable and any(self._is_new(each) for each in post.comments)
-        if closed:
-            refused = await self._change(planned, there, _opened(planned, fields, there))
+        refused = await self._changed(planned, there, _opened(planned, fields, there)) if closed else ""
         comments = 0 if refused else await self._comments(planned, there.id)
         if ours and not refused and (closed or not same):
-            refused = await self._change(planned, there, fields.values)
+            refused = await self._try_status(planned, there, fields)
+            refused = refused or await self._changed(planned, there, fields.values)
         self.plan.account(post, self._placed, comments)
         if refused:
             self._did(Thing.POST, post.id, Did.REFUSED, refused)
@@ -358,15 +426,35 @@ class MoveRun:
         else:
             self._did(Thing.POST, post.id, Did.MADE if there.reserved else Did.CHANGED)
 
-    async def _change(self, planned: PlannedPost, there: HomePost, values: Mapping[str, Any]) -> str:
+    def _leave_shown(self, planned: PlannedPost) -> None:
+        """Send nothing more to a private post that everybody can see and that a person may have published."""
+        self.plan.leave(planned.post, Reason.SHOWN_THERE)
+        self._did(Thing.POST, planned.post.id, Did.LEFT, LeftAlone.SHOWN)
+
+    async def _try_status(self, planned: PlannedPost, there: HomePost, fields: Fields) -> str:
+        """Send a status that no private post has yet before the text that it must hide; return why it was refused."""
+        status = str(fields.values["status"])
+        if self.plan.public or status in {*self._proven, there.status, "publish"}:
+            return ""
+        return await self._restrict(planned, there, status)
+
+    async def _changed(self, planned: PlannedPost, there: HomePost, values: Mapping[str, Any]) -> str:
         """Change a post; return why it was refused, or an empty text."""
-        refused = await self.writer.change(planned, there, values) if self.writer is not None else None
-        return "" if refused is None else refused.message
+        changed = await self._change(planned, there, values)
+        return changed if isinstance(changed, str) else ""
+
+    async def _change(self, planned: PlannedPost, there: HomePost, values: Mapping[str, Any]) -> HomePost | str:
+        if self.writer is None:
+            return replace(there, status=str(values["status"]))
+        changed = await self.writer.change(planned, there, values, public=self.plan.public)
+        return changed.message if isinstance(changed, RestRefusal) else changed
 
     def _is_ours(self, planned: PlannedPost, there: HomePost, fields: Fields) -> bool:
         """Return whether a post is unchanged since this program last wrote it, even if a kill interrupted that run."""
         before = self.mapped.of(Thing.POST, planned.post.id)
-        if (before is not None and before.stored == there.fingerprint) or (there.reserved and there.untouched):
+        if there.empty or (there.reserved and there.untouched):
+            return True
+        if before is not None and before.stored == there.fingerprint:
             return True
         sent = (fields.values, _opened(planned, fields, there))
         return any(there.fingerprint == fingerprint(_as_kept(values, there)) for values in sent)
@@ -408,18 +496,13 @@ class MoveRun:
         if there is None and not self._is_new(planned.found):
             return Did.LEFT, LeftAlone.DELETED
         if there is None:
-            made = None if self.writer is None else await self.writer.comment(comment_id, address, fields.values)
-            if isinstance(made, RestRefusal):
-                return Did.REFUSED, made.message
-            if made is not None:
-                self._home.comments[address] = made
-            return Did.MADE, ""
+            return await self._new_comment(comment_id, address, fields)
         before, kept = self.mapped.of(Thing.COMMENT, comment_id), _comment_as_kept(fields.values)
         same = there.digest == fields.digest or there.fingerprint == kept
         # A comment whose sending was interrupted by a kill is unchanged.
         sent = same and (there.fingerprint == kept or self._doubtful(Thing.COMMENT, comment_id))
-        ours = sent or (before is not None and before.stored == there.fingerprint)
-        if same:
+        ours = sent or there.reserved or (before is not None and before.stored == there.fingerprint)
+        if same and not (ours and there.shown and fields.values["status"] != "approve"):
             if ours and self.writer is not None:
                 self.writer.enter(Thing.COMMENT, comment_id, there)
             return Did.THERE, ""
@@ -429,9 +512,25 @@ class MoveRun:
             return Did.LEFT, LeftAlone.CHANGED
         if self.writer is not None:
             refused = await self.writer.change_comment(comment_id, address, there.id, fields.values)
-            if refused is not None:
+            if isinstance(refused, RestRefusal):
                 return Did.REFUSED, refused.message
         return Did.CHANGED, ""
+
+    async def _new_comment(self, comment_id: str, address: str, fields: Fields) -> tuple[Did, str]:
+        """Make a comment. The first one to hold back is made without its text, in case the new home approves it."""
+        if self.writer is None:
+            return Did.MADE, ""
+        held = fields.values["status"] != "approve"
+        proves = held and not self._holds
+        make = self.writer.empty_comment if proves else self.writer.comment
+        made = await make(comment_id, address, fields.values)
+        if proves and not isinstance(made, RestRefusal):
+            self._holds, self._home.comments[address] = True, made
+            made = await self.writer.change_comment(comment_id, address, made.id, fields.values)
+        if isinstance(made, RestRefusal):
+            return Did.REFUSED, made.message
+        self._home.comments[address] = made
+        return Did.MADE, ""
 
     async def _look_again(self) -> None:
         """Report missing records and duplicates."""

@@ -60,6 +60,8 @@ class Home(FakeWordPress):
         makes_folders_carelessly: refuse uploads that arrive during the first upload, as WordPress does.
         refuse_users: whether the user may not list users.
         late: the kind of record to make twice once, as if a delayed request arrived after its retry.
+        keeps: the kinds of records that nobody can delete.
+        pages: the status of a visitor's answer by address; any other page is missing.
     """
 
     rights: tuple[str, ...] = RIGHTS
@@ -77,11 +79,15 @@ class Home(FakeWordPress):
     spoil: Callable[[dict[str, Any]], dict[str, Any]] = lambda fields: fields
     makes_folders_carelessly: bool = False
     late: str = ""
+    keeps: frozenset[str] = frozenset()
+    pages: dict[str, int] = field(default_factory=dict)
     making_folder: bool = False
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         if request.method == "GET":
             self.reads += 1
+            if request.path_qs in self.pages:
+                return web.Response(status=self.pages[request.path_qs])
             return await super().answer(request)
         number = len(self.writes)
         self.writes.append(f"{request.method} {self.route_of(request)}")
@@ -116,8 +122,7 @@ class Home(FakeWordPress):
         fields = self.spoil(fields)
         kind, _, number = route.removeprefix("wp/v2/").partition("/")
         if request.method == "DELETE":
-            {"posts": self.rest_posts, "media": self.media, "comments": self.rest_comments}[kind].pop(int(number))
-            return self.reply(route, {"deleted": True})
+            return self.delete(route, kind, int(number))
         if kind == self.late:
             self.late = ""
             self.written(route, request, content)
@@ -135,6 +140,36 @@ class Home(FakeWordPress):
         assert kind in {"posts", "pages"}, kind
         return self.change_post(int(number), fields, kind) if number else self.take_post(fields, kind)
 
+    def delete(self, route: str, kind: str, number: int) -> web.Response:
+        """Delete a record for good. Its comments go with a post, and its files lose it."""
+        if kind in self.keeps:
+            return self.refuse(403, "rest_cannot_delete")
+        posts = self.rest_posts
+        {"posts": posts, "pages": posts, "media": self.media, "comments": self.rest_comments}[kind].pop(number)
+        if kind in {"posts", "pages"}:
+            self.rest_comments = {key: each for key, each in self.rest_comments.items() if each["post"] != number}
+            for each in self.media.values():
+                each["post"] = 0 if each["post"] == number else each["post"]
+        return self.reply(route, {"deleted": True})
+
+    def for_visitors(self, route: str, request: web.Request) -> web.Response:
+        """Answer a request without a login."""
+        posts = {number: each for number, each in self.rest_posts.items() if each["status"] == "publish"}
+        comments = [
+            each for each in self.rest_comments.values() if each["status"] == "approved" and each["post"] in posts
+        ]
+        lists: dict[str, list[dict[str, Any]]] = {
+            "wp/v2/posts": [self.shown(each) for each in posts.values() if each["type"] == "post"],
+            "wp/v2/pages": [self.shown(each) for each in posts.values() if each["type"] == "page"],
+            "wp/v2/comments": [self.whole(each) for each in comments],
+            "wp/v2/media": [
+                each for each in self.media.values() if each["status"] != "private" and each["post"] in {0, *posts}
+            ],
+        }
+        if route not in lists or request.query.get("context") == "edit":
+            return super().routed(route, request, owner=False)
+        return self.listed(route, request, lists[route])
+
     def take_post(self, fields: dict[str, Any], kind: str = "posts") -> web.Response:
         number = self.number()
         made = {**POST, **fields, "id": number, "modified_gmt": fields["date_gmt"], "type": kind[:-1]}
@@ -148,10 +183,12 @@ class Home(FakeWordPress):
         if number not in self.rest_posts or self.rest_posts[number]["type"] != kind[:-1]:
             return self.refuse(404, "rest_post_invalid_id")
         assert kind == "posts" or not {"categories", "tags"} & set(fields)
-        if fields.get("status") == "future" and fields["date_gmt"] <= NOW:
+        post = self.rest_posts[number]
+        if fields.get("status") == "future" and fields.get("date_gmt", post["date_gmt"]) <= NOW:
             fields = {**fields, "status": "publish"}
-        self.rest_posts[number] |= {**fields, "categories": fields.get("categories") or [1], "modified_gmt": NOW}
-        return self.reply("", self.shown(self.rest_posts[number]))
+        categories = fields.get("categories", post["categories"]) or [1]
+        post |= {**fields, "categories": categories, "modified_gmt": NOW}
+        return self.reply("", self.shown(post))
 
     def shown(self, post: dict[str, Any]) -> dict[str, Any]:
         place = f"?p={post['id']}" if post["status"] == "draft" else f"{post['slug']}/"
@@ -242,7 +279,7 @@ class Home(FakeWordPress):
             return self.reply(route, {"id": 1, "capabilities": dict.fromkeys(self.rights, True)})
         query = request.query
         if not owner:
-            return super().routed(route, request, owner=owner)
+            return self.for_visitors(route, request)
         lists: dict[str, list[dict[str, Any]]] = {
             "wp/v2/posts": [self.shown(each) for each in self.rest_posts.values() if each["type"] == "post"],
             "wp/v2/pages": [self.shown(each) for each in self.rest_posts.values() if each["type"] == "page"],

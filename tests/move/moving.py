@@ -99,6 +99,15 @@ async def move(
             return await run.run()
 
 
+def plans(blog: Memory, *sides: Side, **options: Any) -> list[Plan]:
+    """Return the plans of some sides of a blog."""
+    found = []
+    for side in sides:
+        chosen = ExportOptions(**{"declared": SAID, "old_urls": (OLD,), **options, "side": side})
+        found.append(Plan(Posts(blog, chosen, Report(), holds_back=True, spelling=wordpress_name), Report()))
+    return found
+
+
 def counts(outcome: MoveOutcome, did: Did) -> dict[str, int]:
     """Return the number of records of each kind with this result, without zeros."""
     return {str(thing): outcome.counts[thing][did] for thing in Thing if outcome.counts[thing][did]}

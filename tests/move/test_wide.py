@@ -180,16 +180,16 @@ async def test_a_category_that_a_person_moved_is_found_again(home: Home, tmp_pat
 async def test_a_scheduled_post_that_wordpress_published_stays_public(home: Home, tmp_path: Path) -> None:
     await moved(home, tmp_path)
     stored(home, "四つ目")["status"] = "publish"
-    blog = wide_blog()
-    outcome, _ = await moved(home, tmp_path, blog)
+    blog, later = wide_blog(), datetime(2031, 6, 1, tzinfo=UTC)
+    outcome, _ = await moved(home, tmp_path, blog, now=later)
     assert stored(home, "四つ目")["status"] == "publish"
     assert counts(outcome, Did.THERE)["posts"] == 7
     blog.kinds[Kind.ENTRIES]["4"]["body"] = "書き直した"
-    outcome, _ = await moved(home, tmp_path, blog)
+    outcome, _ = await moved(home, tmp_path, blog, now=later)
     assert (stored(home, "四つ目")["status"], counts(outcome, Did.CHANGED)) == ("publish", {"posts": 1})
     blog.kinds[Kind.ENTRIES]["4"]["audience"] = "public"
     blog.kinds[Kind.ENTRIES]["4"]["date"] = "2026-01-01T00:00:00"
-    await moved(home, tmp_path, blog)
+    await moved(home, tmp_path, blog, now=later)
     assert (stored(home, "四つ目")["status"], stored(home, "四つ目")["date_gmt"]) == ("publish", "2025-12-31T15:00:00")
 
 

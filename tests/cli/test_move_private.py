@@ -1,0 +1,312 @@
+"""``move`` into homes that show everybody what they get as private, and homes that repeat the password."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from exporter import lossless_json
+from exporter.model.kinds import Kind
+from tests.archive.versions import ArchiveMaker
+from tests.cli.conftest import Program, Result
+from tests.export.memory import Memory
+from tests.move.home import Home, running_home
+from tests.move.moving import small_blog
+from tests.wordpress.fake import LOGIN, in_thread
+
+USER, PASSWORD = LOGIN
+FLAGS = ("--public-open-flg", "1", "--visible-delete-flg", "f", "--allow-private-network")
+MODES = {
+    "all": ("--only", "all"),
+    "all, not compared": ("--only", "all", "--no-compare"),
+    "private": ("--only", "private"),
+    "private, not compared": ("--only", "private", "--no-compare"),
+}
+PRIVATE_TEXTS = ("秘密の本文", "草稿の本文", "隠した言葉")
+
+
+def private_blog() -> Memory:
+    """Return a blog with a private entry that has a picture and a hidden comment, and a draft with a picture."""
+    blog = small_blog()
+    for number in ("8", "9"):
+        blog.picture(f"https://pictures.example.jp/secret-{number}.png", entry_id=number)
+    image = '<img src="https://pictures.example.jp/secret-{}.png">'
+    shared = '<img src="https://pictures.example.jp/1.png">'
+    blog.entry("8", title="秘密の題", name="himitsu", is_private="t", entry_text=f"秘密の本文{image.format(8)}{shared}")
+    blog.entry("9", title="草稿の題", name="soukou", open_flg="0", entry_text=f"草稿の本文{image.format(9)}")
+    blog.comment("8", "8", name="x", cm_text="隠した言葉", delete_flg="t")
+    return blog
+
+
+@dataclass
+class Site:
+    """An archive and the home to which it is moved.
+
+    Attributes:
+        sent: everything that the home received, in order.
+    """
+
+    program: Program
+    maker: ArchiveMaker
+    home: Home
+    sent: list[tuple[str, Any]] = field(default_factory=list)
+
+    def save(self, blog: Memory) -> None:
+        """Commit the records of a blog, and its pictures."""
+        gone = {kind: dict.fromkeys(self.maker.reader.state().ids(kind)) for kind in Kind} if self.saved else {}
+        self.maker.commit({kind: {**gone.get(kind, {}), **dict(blog.kinds[kind])} for kind in Kind})
+        blog.write_pictures(self.maker.layout.root)
+
+    @property
+    def saved(self) -> bool:
+        return any((self.maker.layout.root / "versions").glob("[0-9]*"))
+
+    def move(self, *more: str) -> Result:
+        command = ("move", "wordpress", self.maker.layout.root, "--to", self.home.url, "--new-home-user", USER)
+        return self.program(*command, *FLAGS, *more)
+
+    def watch(self, route: str, fields: Any) -> web.Response | None:
+        self.sent.append((route, fields))
+        return None
+
+    def post(self, title: str) -> dict[str, Any]:
+        (found,) = [each for each in self.home.rest_posts.values() if each["title"] == title]
+        return found
+
+
+@pytest.fixture
+def site(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    monkeypatch.setenv("BLOG_EXPORTER_NEW_HOME_TOKEN", PASSWORD)
+    with in_thread(running_home()) as home:
+        site = Site(program, ArchiveMaker(tmp_path / "archive"), home)
+        site.save(private_blog())
+        home.refuse_write = site.watch
+        yield site
+
+
+def detaching(fields: dict[str, Any]) -> dict[str, Any]:
+    return {**fields, "post": 0} if "post" in fields and "author_name" not in fields else fields
+
+
+def becoming(name: str, before: str, after: str) -> Any:
+    return lambda fields: {**fields, name: after} if fields.get(name) == before else fields
+
+
+LIES = {
+    "pictures detached": detaching,
+    "private becomes public": becoming("status", "private", "publish"),
+    "drafts become public": becoming("status", "draft", "publish"),
+    "hidden comments are approved": becoming("status", "hold", "approve"),
+}
+
+
+def private_texts(site: Site) -> list[str]:
+    """Return the private texts that the home received, and the titles that it shows everybody."""
+    sent = lossless_json.dumps([fields for _, fields in site.sent]).decode()
+    return [text for text in PRIVATE_TEXTS if text in sent]
+
+
+def public(site: Site) -> str:
+    """Return everything that the home shows visitors."""
+    posts = {number: each for number, each in site.home.rest_posts.items() if each["status"] == "publish"}
+    files = [
+        each["slug"] for each in site.home.media.values() if each["status"] == "inherit" and each["post"] in {0, *posts}
+    ]
+    comments = [each["content"] for each in site.home.rest_comments.values() if each["status"] == "approved"]
+    return str([*posts.values(), *files, *comments])
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("lie", LIES)
+@pytest.mark.sample(4)
+def test_the_first_answer_that_contradicts_the_plan_ends_the_move(site: Site, lie: str, mode: str) -> None:
+    site.home.spoil = LIES[lie]
+    if lie == "private becomes public" and "all" in mode:  # what is public may be public while it is made
+        site.home.spoil = lambda fields: fields if fields.get("title") else LIES[lie](fields)
+    done = site.move(*MODES[mode])
+    assert done.code == 13, done.err
+    assert "so the move stopped. It deleted there again: " in done.err
+    shown = public(site)
+    assert not [word for word in ("秘密", "草稿", "隠した") if word in shown]
+    untold = {"private becomes public": PRIVATE_TEXTS, "drafts become public": ("草稿の本文",)}
+    assert not set(private_texts(site)) & set(untold.get(lie, ("隠した言葉", "秘密の本文")))
+    site.home.spoil = lambda fields: fields
+    again = site.move(*MODES[mode])
+    assert again.code == 0, again.err
+    assert [site.post(title)["status"] for title in ("秘密の題", "草稿の題")] == ["private", "draft"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.sample(1)
+def test_an_honest_home_is_unchanged_by_a_second_run(site: Site, mode: str) -> None:
+    for _ in range(2):
+        done = site.move(*MODES[mode])
+        assert done.code == 0, done.err
+    assert not [each for each in site.home.writes if each.startswith("DELETE")]
+    number = len(site.home.writes)
+    assert site.move("--no-compare").code == 0
+    assert mode.startswith("private") or len(site.home.writes) == number
+
+
+def later(site: Site, lie: str) -> None:
+    """Change a home as a plugin does after the move."""
+    hidden = {each["id"] for each in site.home.rest_posts.values() if each["status"] != "publish"}
+    if lie == "pictures detached":
+        for each in site.home.media.values():
+            each["post"] = 0
+    elif lie == "hidden comments are approved":
+        site.post("秘密の題")["status"] = "publish"
+        for comment in site.home.rest_comments.values():
+            comment["status"] = "approved"
+    else:
+        for number in hidden:
+            site.home.rest_posts[number]["status"] = "publish"
+
+
+@pytest.mark.parametrize("mode", [("--no-compare",), *MODES.values()], ids=["public", *MODES])
+@pytest.mark.parametrize("lie", [each for each in LIES if each != "drafts become public"])
+@pytest.mark.sample(3)
+def test_a_second_run_finds_what_became_public_since(site: Site, lie: str, mode: tuple[str, ...]) -> None:
+    assert site.move("--only", "all", "--no-compare").code == 0
+    later(site, lie)
+    if lie == "pictures detached":  # the next run attaches them again, if it is let
+        site.home.spoil = detaching
+    before = len(site.home.rest_posts), len(site.home.media)
+    done = site.move(*mode)
+    assert done.code == 13, done.err
+    assert (len(site.home.rest_posts), len(site.home.media)) == before, "nothing that was there is deleted"
+    assert "number " in done.err
+
+
+def test_a_picture_that_a_public_entry_shows_too_is_public(site: Site) -> None:
+    assert site.move("--only", "private").code == 0
+    assert site.move("--only", "private", "--no-compare").code == 0
+    assert site.move("--only", "public").code == 0
+    done = site.move("--only", "all", "--no-compare", "--json")
+    assert (done.code, done.json["sides"][1]["exposed"]) == (0, [])
+    parents = {each["post"] for each in site.home.media.values()}
+    assert site.post("一つ目")["id"] in parents
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_record_that_cannot_be_deleted_is_named_with_its_address(site: Site, kept: bool) -> None:
+    site.home.spoil, site.home.keeps = detaching, frozenset({"media"} if kept else ())
+    done = site.move("--only", "private", "--no-compare")
+    assert done.code == 13
+    (file,) = site.home.media.values() if kept else [{"id": 0, "source_url": ""}]
+    assert (f"Delete there now: picture number {file['id']} ({file['source_url']})" in done.err) is kept
+    assert len(site.home.media) == kept
+    site.home.spoil = lambda fields: fields
+    assert site.move("--only", "private", "--no-compare").code == 0, "the next run attaches it"
+
+
+def test_a_post_that_becomes_public_with_its_text_goes_with_its_pictures_and_comments(site: Site) -> None:
+    site.home.spoil = lambda fields: {**fields, "status": "publish"} if "秘密の本文" in str(fields) else fields
+    done = site.move("--only", "private", "--no-compare")
+    assert (done.code, "picture number" in done.err, "post number" in done.err) == (13, True, True)
+    assert [each["title"] for each in site.home.rest_posts.values()] in ([""], ["草稿の題"])
+    assert (site.home.rest_comments, "秘密" in public(site)) == ({}, False)
+    site.home.spoil = lambda fields: fields
+    assert site.move("--only", "private").code == 0
+    assert len(site.home.rest_comments) == 1
+
+
+@pytest.mark.parametrize("more", [(), ("--only", "all"), ("--only", "private")], ids=["public", "all", "private"])
+def test_an_entry_that_became_private_becomes_private_there(site: Site, more: tuple[str, ...]) -> None:
+    assert site.move("--no-compare").code == 0
+    blog = private_blog()
+    blog.entry("2", title="二つ目", name="second", is_private="t", entry_text="秘密の追記")
+    site.save(blog)
+    site.sent.clear()
+    done = site.move(*more, "--no-compare")
+    assert done.code == 0, done.err
+    assert site.post("二つ目")["status"] == "private"
+    first = next(fields for route, fields in site.sent if route.startswith("wp/v2/posts/"))
+    assert first == {"status": "private"}, "it is private before its new text arrives"
+    assert site.move(*more, "--no-compare").code == 0
+
+
+def test_an_entry_that_a_home_does_not_hide_gets_no_private_text(site: Site) -> None:
+    assert site.move("--no-compare").code == 0
+    blog = private_blog()
+    blog.entry("2", title="二つ目", name="second", is_private="t", entry_text="秘密の追記")
+    site.save(blog)
+    site.home.spoil = becoming("status", "private", "publish")
+    done = site.move("--only", "all", "--no-compare")
+    number = site.post("二つ目")["id"]
+    assert (done.code, f"Delete there now: post number {number} (" in done.err) == (13, True)
+    assert "秘密の追記" not in str(site.sent)
+
+
+def test_a_private_post_that_a_person_published_gets_no_private_text(site: Site) -> None:
+    assert site.move("--only", "all", "--no-compare").code == 0
+    post = site.post("秘密の題")
+    post.update(status="publish", comment_status="open", modified_gmt="2026-03-01T00:00:00")
+    blog = private_blog()
+    blog.entry("8", title="秘密の題", name="himitsu", is_private="t", entry_text="秘密の追記")
+    blog.comment("88", "8", name="y", cm_text="内緒の返事")
+    site.save(blog)
+    done = site.move("--only", "all", "--no-compare")
+    assert (done.code, post["status"]) == (13, "publish")
+    assert not [word for word in ("秘密の追記", "内緒の返事") if word in str(site.sent)]
+    assert "left alone: 1 post: public there, but private in the archive (8)" in done.err
+
+
+def test_drafts_of_a_blog_without_flags_may_be_published_by_a_person(site: Site) -> None:
+    command = ("move", "wordpress", site.maker.layout.root, "--to", site.home.url, "--new-home-user", USER)
+    draft = (*command, "--all-as-draft", "--no-compare")
+    assert site.program(*draft).code == 0
+    site.post("一つ目").update(status="publish", modified_gmt="2026-03-01T00:00:00")
+    assert site.program(*draft).code == 0
+    assert site.post("一つ目")["status"] == "publish"
+
+
+def test_a_forgotten_entry_is_named(site: Site) -> None:
+    assert site.move("--no-compare").code == 0
+    done = site.program("forget", site.maker.layout.root, "--entry", "3", "--yes")
+    assert done.code == 0, done.err
+    done = site.move("--no-compare")
+    assert done.code == 0
+    assert "left alone: 1 post: public there, but hidden or removed in the archive (3)" in done.err
+
+
+@pytest.mark.parametrize("address", ["/?attachment_id={file}", "/himitsu/", "/?p={draft}"])
+def test_a_page_that_visitors_can_open_is_found(site: Site, address: str) -> None:
+    assert site.move("--only", "all", "--no-compare").code == 0
+    secret = next(each for each in site.home.media.values() if each["post"] == site.post("秘密の題")["id"])
+    page = address.format(file=secret["id"], draft=site.post("草稿の題")["id"])
+    site.home.pages[page] = 200
+    done = site.move("--only", "all", "--no-compare")
+    assert (done.code, f"in {page}." in done.err) == (13, True)
+    site.home.pages["/?p=4294967295"] = 200  # a home that answers everything with the same page
+    assert site.move("--only", "all", "--no-compare").code == 0
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 500])
+@pytest.mark.parametrize("place", ["message", "code"])
+@pytest.mark.sample(3)
+def test_a_home_that_repeats_the_password_does_not_get_it_printed(
+    site: Site, status: int, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BLOG_EXPORTER_RETRIES", "0")
+
+    def echo(_route: str, _fields: Any) -> web.Response:
+        request = site.home.service.seen[-1]
+        said = f"no: {request.headers['Authorization']} {PASSWORD}"
+        answer = {"code": "no", "message": "no", "data": {"status": status}, place: said}
+        text = lossless_json.dumps(answer).decode().replace("EFGH", "\\u0045FGH")
+        return web.Response(status=status, text=text, content_type="application/json")
+
+    site.home.refuse_write = echo
+    token = site.home.service.seen
+    done = site.move("--no-compare", "--json", "--map", str(tmp_path / "map"))
+    secret = token[-1].headers["Authorization"].split()[1]
+    for text in (done.out, done.err, (tmp_path / "map").read_text()):
+        assert PASSWORD not in text
+        assert secret not in text
+    assert done.code in {3, 12, 20}
