@@ -352,7 +352,7 @@ def read_answer(request: Request, response: Response, redactor: Redactor) -> Any
 
 
 def _without_secrets(answer: Any, redactor: Redactor) -> Any:
-    """Return JSON without the secrets in its texts, whatever escapes the answer wrote them with."""
+    """Return JSON without the secrets in its texts, also those that the answer wrote with escapes."""
     if not redactor.secrets:
         return answer
     plain = lossless_json.dumps(answer)

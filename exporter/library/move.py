@@ -192,7 +192,7 @@ class _Side:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The plans of the whole blog, whichever part of it is moved."""
+    """Plans for the whole blog, also if only a part is moved."""
 
     open: Plan
     rest: Plan
@@ -279,7 +279,7 @@ class _Mover:
                     **more,
                 )
 
-            # An entry that became private is hidden first, whichever side is moved.
+            # An entry that became private is hidden first, with any value of --only.
             await run(_Side(Side.REST, known.rest, Report()), home=home).hide()
             fresh: set[str] = set()
             for each in sides:

@@ -1,4 +1,4 @@
-"""Which posts, comments and files of the new home everybody can see, by its own answers. Pure."""
+"""Tell from an answer whether everybody can see a post or a file. Pure."""
 
 from __future__ import annotations
 

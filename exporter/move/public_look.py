@@ -2,7 +2,7 @@
 
 WordPress lists more than its pages show: every uploaded file without a post, and every category. So after a move this
 module reads the REST API's lists, the search, the feeds, the sitemaps, the first page and the address of each private
-post and picture without a login. The plan says what is private, whatever the new home says about it.
+post and picture without a login. The plan decides which records are private, not the new home.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def private_things(
     Args:
         home: all records that the owner sees.
         plans: of the whole blog.
-        names: texts that pages of the new home show anyway, such as its name.
-        made: the keys of the posts that were made a moment ago, which no person has published.
+        names: texts that pages show to everybody, such as the name of the blog.
+        made: the keys of posts that are a moment old, so that no person has published them.
     """
     sorting = _Sorting(home, made)
     for plan in plans:
@@ -117,10 +117,10 @@ def private_things(
 
 
 class _Sorting:
-    """Sorts the content of plans into what is public and what is private.
+    """Sorts planned content into public and private records.
 
     Attributes:
-        hidden: the private posts of the new home, with their titles and names in addresses.
+        hidden: private posts with their titles and names in addresses.
         words: the titles and names of public entries.
         pictures: the SHA-256 of the pictures that private entries show.
         public_pictures: the same of public entries.
@@ -141,7 +141,7 @@ class _Sorting:
         self.public_terms: set[str] = set()
 
     def add(self, plan: Plan) -> None:
-        """Sort the entries of a plan, with their pictures, comments, categories and tags."""
+        """Sort the entries in a plan, with their pictures, comments, categories and tags."""
         public: set[str] = set()
         for planned in plan:
             there = self._home.posts.get(planned.key)

@@ -5,7 +5,7 @@ address. Its pictures follow, attached to the post so that only people who may s
 comments, and last its text and status. So a post becomes visible only when it is complete, and the addresses in links
 between posts are final.
 
-The plan decides what is private, and each answer of the new home is compared with it. The first record of each kind
+The plan decides which records are private, and the run compares each answer with it. The first record of each kind
 goes alone, so that a home that publishes it gets no private text.
 """
 
@@ -77,7 +77,7 @@ class MoveRun:
             reported. ``None`` if only a part of the blog is moved, so that none are reported.
         home: the new home's content, if the caller has just read it.
         authors: the numbers of the new home's users by name; empty if the user may not make posts of others.
-        public_pictures: the SHA-256 of the pictures that public entries show, also entries of other plans.
+        public_pictures: the SHA-256 of each picture in a public entry, also in other plans.
 
     Attributes:
         outcome: the result so far.
@@ -147,7 +147,7 @@ class MoveRun:
     async def hide(self) -> None:
         """Hide the posts that this program published and that are private now.
 
-        A post that a person published stays as it is.
+        A post that a person published stays unchanged.
 
         Raises:
             ServiceError, PrivateExposed: as for :meth:`run`.

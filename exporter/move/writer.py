@@ -1,7 +1,7 @@
 """Make records in a WordPress, each exactly once, also if the program or the connection fails.
 
-Each answer about a private record is compared with what was sent. If the new home shows the record to everybody, the
-writer deletes it there if this run made it, and sends nothing more.
+The writer compares each answer about a private record with its request. If the new home shows the record to everybody,
+the writer deletes it there if this run made it, and sends nothing more.
 
 The map notes each record before it is sent. If no answer came, in this run or in a killed one, the writer waits until
 the request cannot be running any more. Then it searches the new home for the record's key (:mod:`exporter.move.home`)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -310,3 +311,28 @@ def test_a_home_that_repeats_the_password_does_not_get_it_printed(
         assert PASSWORD not in text
         assert secret not in text
     assert done.code in {3, 12, 20}
+
+
+def test_a_home_that_repeats_the_password_in_addresses_does_not_get_it_written(site: Site, tmp_path: Path) -> None:
+    assert site.move("--no-compare").code == 0
+    secret = b64encode(":".join(LOGIN).encode()).decode()
+    site.home.change = lambda route, answer: (
+        [{**each, "link": f"{each['link']}?{secret}"} for each in answer] if route == "wp/v2/posts" else answer
+    )
+    done = site.move("--json", "--map", str(tmp_path / "another"))
+    for text in (done.out, done.err, (tmp_path / "another").read_text()):
+        assert secret not in text
+    assert "***" in (tmp_path / "another").read_text()
+
+
+def test_a_hidden_comment_of_a_public_entry_is_held_back_before_its_text_arrives(site: Site) -> None:
+    blog = private_blog()
+    blog.comment("10", "1", name="y", cm_text="隠した言葉", delete_flg="t")
+    site.save(blog)
+    site.home.spoil = LIES["hidden comments are approved"]
+    done = site.move("--hidden-comments", "--no-compare")
+    assert (done.code, "comment number" in done.err) == (13, True)
+    assert "隠した言葉" not in str(site.sent)
+    site.home.spoil = lambda fields: fields
+    assert site.move("--hidden-comments", "--no-compare").code == 0
+    assert [each["content"] for each in site.home.rest_comments.values() if each["status"] == "hold"] == ["隠した言葉"]
