@@ -216,11 +216,21 @@ async def _at_addresses(api: WordPressApi, private: PrivateThings) -> list[Expos
         return []
     found = []
     for thing, number, path, params in wanted:
-        status, _ = await _page(api, path, params)
+        status, text = await _page(api, path, params)
         # WordPress redirects a name that it does not know to a public post with a similar one.
-        if status == 200 or (params and status in _FOUND):
+        if status in _FOUND and (params or _names(text, number, private.posts[number].title)):
             found.append(Exposure(thing, str(number), f"{path}{_query(params)}"))
     return found
+
+
+def _names(page: str, number: int, title: str) -> bool:
+    """Return whether a page is that of a post, by the marks that WordPress puts there or by its title."""
+    marked = re.search(rf"(?:\bpostid-|\bpage-id-|[?&;](?:p|page_id)=){number}(?![0-9])", page)
+    return marked is not None or (title != "" and title in _texts(page))
+
+
+def _texts(page: str) -> set[str]:
+    return {_plain(each) for each in _TEXT.findall(page)} - {""}
 
 
 def _in_record(raw: dict[str, Any], thing: Thing, place: str, private: PrivateThings) -> Iterator[Exposure]:
@@ -251,7 +261,7 @@ def _in_record(raw: dict[str, Any], thing: Thing, place: str, private: PrivateTh
 
 def _in_text(text: str, place: str, private: PrivateThings) -> Iterator[Exposure]:
     addresses = {_place(each) for each in _ADDRESS.findall(unescape(text))}
-    texts = {_plain(each) for each in _TEXT.findall(text)} - {""}
+    texts = _texts(text)
     for number in private.comments.intersection(map(int, _COMMENT.findall(text))):
         yield Exposure(Thing.COMMENT, str(number), place)
     for number, post in private.posts.items():

@@ -276,15 +276,31 @@ def test_a_forgotten_entry_is_named(site: Site) -> None:
     assert "left alone: 1 post: public there, but hidden or removed in the archive (3)" in done.err
 
 
-@pytest.mark.parametrize("address", ["/?attachment_id={file}", "/himitsu/", "/?p={draft}"])
-def test_a_page_that_visitors_can_open_is_found(site: Site, address: str) -> None:
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        ("/?attachment_id={file}", ""),
+        ("/?p={draft}", ""),
+        ("/himitsu/", "<h1>秘密の題</h1>"),
+        ("/himitsu/", "<body class='single postid-{post}'>"),
+        ("/himitsu/", "<link rel='shortlink' href='/?p={post}'>"),
+    ],
+)
+def test_a_page_that_visitors_can_open_is_found(site: Site, address: str, text: str) -> None:
     assert site.move("--only", "all", "--no-compare").code == 0
     secret = next(each for each in site.home.media.values() if each["post"] == site.post("秘密の題")["id"])
+    post = site.post("秘密の題")["id"]
     page = address.format(file=secret["id"], draft=site.post("草稿の題")["id"])
-    site.home.pages[page] = 200
+    site.home.pages[page] = text.format(post=post)
     done = site.move("--only", "all", "--no-compare")
     assert (done.code, f"in {page}." in done.err) == (13, True)
-    site.home.pages["/?p=4294967295"] = 200  # a home that answers everything with the same page
+    site.home.pages["/?p=4294967295"] = ""  # a home that answers everything with the same page
+    assert site.move("--only", "all", "--no-compare").code == 0
+
+
+def test_a_page_to_which_a_home_redirects_a_missing_name_is_no_exposure(site: Site) -> None:
+    assert site.move("--only", "all", "--no-compare").code == 0
+    site.home.pages["/himitsu/"] = f"<body class='postid-{site.post('秘密の題')['id']}0'><h1>秘密の題 その二</h1>"
     assert site.move("--only", "all", "--no-compare").code == 0
 
 

@@ -61,7 +61,7 @@ class Home(FakeWordPress):
         refuse_users: whether the user may not list users.
         late: the kind of record to make twice once, as if a delayed request arrived after its retry.
         keeps: the kinds of records that nobody can delete.
-        pages: the status of a visitor's answer by address; any other page is missing.
+        pages: the pages for visitors by address; any other is missing.
     """
 
     rights: tuple[str, ...] = RIGHTS
@@ -80,14 +80,14 @@ class Home(FakeWordPress):
     makes_folders_carelessly: bool = False
     late: str = ""
     keeps: frozenset[str] = frozenset()
-    pages: dict[str, int] = field(default_factory=dict)
+    pages: dict[str, str] = field(default_factory=dict)
     making_folder: bool = False
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         if request.method == "GET":
             self.reads += 1
             if request.path_qs in self.pages:
-                return web.Response(status=self.pages[request.path_qs])
+                return web.Response(text=self.pages[request.path_qs], content_type="text/html")
             return await super().answer(request)
         number = len(self.writes)
         self.writes.append(f"{request.method} {self.route_of(request)}")
