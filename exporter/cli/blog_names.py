@@ -20,6 +20,7 @@ _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
 _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _CREDENTIALS: Final = re.compile(rf"^((?:{_SCHEME.pattern})?).*@", re.IGNORECASE | re.DOTALL)
 _MAX_HOST_CHARACTERS: Final = 253
+_MAX_PORT: Final = 65_535
 _MAX_FOLDERS: Final = 8
 _PATH_MARKS: Final = "/%!$&'()*+,;=:@~-._"
 
@@ -38,14 +39,23 @@ def address_in(text: str) -> str | None:
         return None
     host, _, path = re.split(r"[?#]", plain[scheme.end() :], maxsplit=1)[0].replace("\\", "/").partition("/")
     name, colon, port = host.rpartition(":") if re.search(r":[0-9]{1,5}$", host) else (host, "", "")
-    try:
-        ascii_name = name.strip(".").lower().encode("idna").decode("ascii")
-    except UnicodeError:
-        ascii_name = ""
+    ascii_name = _ascii_host(name)
     if "@" in host or not re.fullmatch(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]", ascii_name):
         raise UsageError(reason_for_address(text))
+    if port and int(port) > _MAX_PORT:
+        raise UsageError("The port in {text} is above {most}.", text=repr(text), most=_MAX_PORT)
     protocol = "http" if re.match(r"h?ttp:", scheme[0], re.IGNORECASE) else "https"
     return f"{protocol}://{ascii_name}{colon}{port}/{quote(path, safe=_PATH_MARKS)}"
+
+
+def _ascii_host(text: str) -> str:
+    """Return a host in lower case ASCII (RFC 3490); empty if it is invalid in either spelling."""
+    try:
+        name = text.strip(".").lower().encode("idna")
+        name.decode("idna")
+    except UnicodeError:
+        return ""
+    return name.decode("ascii")
 
 
 def _plain(text: str) -> str:
@@ -67,11 +77,7 @@ def blog_id_in(text: str) -> str:
     host = re.split(r"[/?#\\]", _SCHEME.sub("", plain, count=1) if _SCHEME.match(plain) else plain, maxsplit=1)[0]
     if "@" in host:
         raise ValueError(message("an address without a name and a password before @ is expected"))
-    name = host.partition(":")[0].strip(".").lower()
-    try:
-        ascii_name = name.encode("idna").decode("ascii")
-    except UnicodeError:
-        ascii_name = ""
+    ascii_name = _ascii_host(host.partition(":")[0])
     labels = ascii_name.split(".")
     if (
         len(labels) < 2

@@ -125,12 +125,12 @@ def _only_id(archive: Archive, kind: str, version: int) -> str:
     if _KINDS[kind] is not Kind.USER:
         raise UsageError("Which {kind}? Name its ID: show DIR {kind} ID (search and files show IDs).", kind=kind)
     state = archive.state(version, [Kind.USER])
-    found = [printable(each, 40) for each in state.ids(Kind.USER)]
+    found = list(state.ids(Kind.USER))
     state.close()
     if not found:
         raise NoSuchRecord("{archive} has no user in version {version}.", archive=archive.path, version=version)
     if len(found) > 1:
-        raise UsageError("Which user? Name one of these: {ids}.", ids=listed(found))
+        raise UsageError("Which user? Name one of these: {ids}.", ids=listed(printable(each, 200) for each in found))
     return found[0]
 
 

@@ -162,13 +162,14 @@ def _embedded(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
 
 
 def _parsed(text: str, *, encoded: bool = False) -> URL:
-    """Parse a URL and check that its host can be looked up.
+    """Parse a URL and check that its host can be looked up and shown.
 
     Raises:
         ValueError: the URL or its host is invalid.
     """
     url = URL(text, encoded=encoded)
     (url.raw_host or "").encode("idna")  # the lookup would raise this error too, but not as an OSError
+    _ = url.host  # decodes a host that begins with xn--
     return url
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING, Final
 
 from aiohttp import hdrs, web
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 _PIECE_BYTES: Final = 1 << 18
+_RANGE: Final = re.compile(r"bytes=[ \t]*([0-9]*)-([0-9]*)[ \t]*", re.ASCII | re.IGNORECASE)
+_MAX_DIGITS: Final = 18
+"""No file is so large that a position in it has more digits."""
 
 
 def text_answer(status: int, text: str, **headers: str) -> web.Response:
@@ -65,10 +69,11 @@ async def sent(
     }  # fmt: skip
     if found.tag in request.headers.get(hdrs.IF_NONE_MATCH, ""):
         return web.Response(status=304, headers=own)
-    start, end, partly = _asked_part(request, found) if status == 200 else (0, found.size, 200)
-    if start >= end and partly == 206:
+    part = _asked_part(request, found) if status == 200 else None
+    start, end = part or (0, found.size)
+    if part is not None and start >= end:
         return web.Response(status=416, headers={**own, hdrs.CONTENT_RANGE: f"bytes */{found.size}"})
-    if partly == 206:
+    if part is not None:
         status = 206
         own[hdrs.CONTENT_RANGE] = f"bytes {start}-{end - 1}/{found.size}"
     response = web.StreamResponse(status=status, headers={**own, hdrs.CONTENT_LENGTH: str(end - start)})
@@ -95,13 +100,25 @@ async def _write(response: web.StreamResponse, file: BinaryIO, start: int, end: 
     return True
 
 
-def _asked_part(request: web.BaseRequest, found: OpenFile) -> tuple[int, int, int]:
-    """Return start, end and status: the requested part, or all of the file unless a single part is requested."""
-    if hdrs.RANGE not in request.headers or request.headers.get(hdrs.IF_RANGE, found.tag) != found.tag:
-        return 0, found.size, 200
-    try:
-        asked = request.http_range
-    except ValueError:
-        return 0, found.size, 200
-    start, end, _ = asked.indices(found.size)
-    return start, end, 206
+def _asked_part(request: web.BaseRequest, found: OpenFile) -> tuple[int, int] | None:
+    """Return start and end of the requested part; ``None`` for the whole file.
+
+    An empty part cannot be satisfied. Only a GET with a single, valid range asks for a part (RFC 9110, sections 14.1.2
+    and 14.2).
+    """
+    if request.method != "GET" or request.headers.get(hdrs.IF_RANGE, found.tag) != found.tag:
+        return None
+    asked = _RANGE.fullmatch(request.headers.get(hdrs.RANGE, ""))
+    if asked is None:
+        return None
+    first, last = (_number(digits) if digits else None for digits in asked.groups())
+    if first is None:
+        return None if last is None else (max(0, found.size - last), found.size)
+    if last is None:
+        return first, found.size
+    return None if last < first else (first, min(last + 1, found.size))
+
+
+def _number(digits: str) -> int:
+    significant = digits.lstrip("0") or "0"
+    return int(significant) if len(significant) <= _MAX_DIGITS else 10**_MAX_DIGITS

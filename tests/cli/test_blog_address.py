@@ -51,7 +51,7 @@ def test_japanese_names_become_punycode(text: str, blog_id: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", " ", "name", "https://", "https:///x", "127.0.0.1", "http://[::1]/", "a..b.jp", "-a.example.jp", "a b", "a'b.jp",
-     "x" * 64 + ".example.jp", ".".join(["a" * 60] * 5), "../..", "日記", "\udcff.example.jp", "a\0b"],
+     "xn--.jp", "https://xn--a.jp/x", "x" * 64 + ".example.jp", ".".join(["a" * 60] * 5), "../..", "日記", "\udcff.example.jp", "a\0b"],
 )  # fmt: skip
 def test_invalid_blog_addresses(text: str) -> None:
     with pytest.raises(ValueError, match="the address of a blog is expected"):

@@ -195,6 +195,13 @@ def test_show_user_without_one_or_with_two(program: Program, tmp_path: Path) -> 
     assert program("show", built.root, "user", "--at", 1).code == 5
 
 
+def test_show_user_with_a_long_id(program: Program, tmp_path: Path) -> None:
+    built, long = Built(tmp_path / "archive"), f"https://blog.example.jp/{'user/' * 10}"
+    built.commit({Kind.USER: {long: record(id=long)}})
+    for words in ([], [long]):
+        assert program("show", built.root, "user", *words, "--json").json["id"] == long
+
+
 def test_verify_answers_both_questions(program: Program, made: Path) -> None:
     good = program("verify", made)
     assert good.code == 0

@@ -68,6 +68,8 @@ def test_every_spelling_of_an_address_is_judged_alike(number: int) -> None:
         ("http://h:22/", "port 22"),
         ("https://h:6379/", "port 6379"),
         ("http://h:99999/", "not a valid address"),
+        ("http://xn--.example/", "not a valid address"),
+        ("http://xn--a.example/", "not a valid address"),
         ("http://[::1/", "not a valid address"),
         ("http://" + "a" * 64 + ".example/", "not a valid address"),
         ("http://h/" + "a" * 8200, "longer than"),

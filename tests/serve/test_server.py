@@ -101,8 +101,16 @@ class TestTheSite:
         assert part("bytes=-5") == (206, f"bytes {size - 5}-{size - 1}/{size}", data[-5:])
         assert part(f"bytes=0-{size * 2}") == (206, f"bytes 0-{size - 1}/{size}", data)
         assert part(f"bytes={size}-") == (416, f"bytes */{size}", b"")
-        assert part("bytes=0-1,5-6") == part("lines=1-2") == (200, None, data)
+        assert part("Bytes= 0-9") == (206, f"bytes 0-9/{size}", data[:10])
+        assert part(f"bytes=-{'9' * 5000}") == (206, f"bytes 0-{size - 1}/{size}", data)
+        assert part(f"bytes=0-{'9' * 5000}") == (206, f"bytes 0-{size - 1}/{size}", data)
+        for asked in ("bytes=-0", f"bytes={'9' * 5000}-", f"bytes={size * 2}-{size * 3}"):
+            assert part(asked) == (416, f"bytes */{size}", b"")
+        for asked in ("bytes=0-1,5-6", "lines=1-2", "bytes=5-2", "bytes=-", "bytes=--5", "bytes=1", ""):
+            assert part(asked) == (200, None, data)
         assert part("bytes=0-9", If_Range='"another"') == (200, None, data)
+        assert part("bytes=0-9", If_Range=demo.get(path, "HEAD").headers["ETag"])[0] == 206
+        assert demo.get(path, "HEAD", Range="bytes=0-9").headers["Content-Length"] == str(size)
         head = demo.get(path, "HEAD")
         assert (head.status, head.headers["Content-Length"], head.body) == (200, str(size), b"")
         assert demo.get(path, If_None_Match=head.headers["ETag"]).status == 304

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -82,7 +83,7 @@ class Content:
         return sorted(self.posts.values(), key=lambda post: post.date, reverse=True)
 
 
-class Source:
+class Source(ABC):
     """A way to read the blog."""
 
     name: str
@@ -96,13 +97,13 @@ class Source:
         """Serve the blog, or make room for its file."""
         yield
 
+    @abstractmethod
     def settings(self, **more: Any) -> Settings:
         """Return the settings for a backup."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def read(self, root: Path, content: Content, **more: Any) -> Backup:
         """Back up the blog."""
-        raise NotImplementedError
 
 
 async def finished(root: Path, wanted: Settings, blog_id: str = BLOG_ID, file: Path | None = None) -> Backup:
@@ -126,8 +127,8 @@ class _File(Source):
     def settings(self, **more: Any) -> Settings:
         return resolve({"service": self.name, "assets": "none", **_FAST, **more}, environ={})
 
-    def text(self, content: Content) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def text(self, content: Content) -> str: ...
 
     async def read(self, root: Path, content: Content, **more: Any) -> Backup:
         self._path.write_text(self.text(content), "utf-8")
