@@ -18,7 +18,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
@@ -28,12 +28,13 @@ from exporter.archive import atomic
 from exporter.archive.latest import read_record
 from exporter.archive.layout import Layout
 from exporter.archive.lock import ArchiveLock
-from exporter.archive.reader import ArchiveReader, ids_at, is_archive
+from exporter.archive.reader import ArchiveReader, ids_at, is_archive, read_info
 from exporter.archive.safe_files import InnerPath
 from exporter.clock import SystemClock
 from exporter.errors import BlogExporterError, NoArchive, UsageError
 from exporter.frozen import frozen
 from exporter.message import message, said, system_reason
+from exporter.service.declarations import DECLARATIONS
 from exporter.service.registry import SERVICE_OPTIONS
 from exporter.setting_sources import Origin, option_name
 from exporter.setting_types import setting_text
@@ -47,6 +48,7 @@ from exporter.settings import (
     read_config,
     resolve,
 )
+from exporter.text import printable
 
 _LOCK_SECONDS: Final = 30.0
 
@@ -290,20 +292,41 @@ def read_archive_settings(root: Path) -> ArchiveSettings:
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, ValueError) else message("it is nested too deeply")
         raise _unusable(path, reason) from None
-    strange = next((name for name in found if name not in HARMLESS | CONFIRMED), None)
-    if strange is not None:
-        raise _unusable(path, message("{name} is not a setting that an archive stores", name=strange))
-    for name, value in found.items():
-        try:
-            check_setting(name, value)
-        except ValueError as error:
-            raise _unusable(
-                path, message("{name} is {value}: {expected}", name=name, value=repr(value), expected=error)
-            ) from None
+    wrong = next(_wrong_settings(found), None)
+    if wrong is not None:
+        unknown = unknown_service(root)
+        raise _unusable(path, wrong) if unknown is None else UsageError(unknown)
     found = {name: value for name, value in found.items() if name not in OF_ONE_RUN}
     if _is_confirmed(root, data):
         return ArchiveSettings(path, found)
     return ArchiveSettings(path, _only(found, HARMLESS), _only(found, CONFIRMED))
+
+
+def _wrong_settings(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with the settings in an archive's file."""
+    for name, value in found.items():
+        if name not in HARMLESS | CONFIRMED:
+            yield message("{name} is not a setting that an archive stores", name=name)
+            continue
+        try:
+            check_setting(name, value)
+        except ValueError as error:
+            yield message("{name} is {value}: {expected}", name=name, value=repr(value), expected=error)
+
+
+def unknown_service(root: Path) -> str | None:
+    """Return a sentence about the service of the archive at ``root`` if this version does not know it."""
+    name: str | None = None
+    with suppress(BlogExporterError):
+        name = read_info(Layout(root)).service
+    if name is None or name in DECLARATIONS:
+        return None
+    return message(
+        "The archive in {path} is of the blog service {name}, which this version does not know. It can be read, "
+        "exported and synced. To back up, upgrade the program.",
+        path=root,
+        name=repr(printable(name, 60)),
+    )
 
 
 NEVER_PROPOSED: Final = frozenset({"token_file", "token_for"})

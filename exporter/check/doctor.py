@@ -31,6 +31,7 @@ from exporter.archive.settings_file import (
     quoted,
     read_archive_settings,
     table_of,
+    unknown_service,
 )
 from exporter.check.archive_state import state_finding
 from exporter.check.facts import FAILED, NOT_AUTHORISED, CheckFinding, CheckResult
@@ -189,6 +190,13 @@ def _of_archive(
     archive: Archive, config: Path | None, now: datetime, *, offline: bool, warn: Callable[[str], None]
 ) -> Iterator[CheckFinding]:
     root = archive.path
+    unknown = unknown_service(root)
+    if unknown is not None:
+        advice = message("Upgrade the program:")
+        yield CheckFinding("service_not_known", unknown, advice, UsageError.exit_code, upgrade_command())
+        yield from _of_state(archive, None, now)
+        yield from storage_findings(archive.layout, now)
+        return
     blogs: Mapping[str, BlogTable] = {}
     settings: Settings | None = None
     kept = ArchiveSettings(archive.layout.root)

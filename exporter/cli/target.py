@@ -77,7 +77,7 @@ class BlogTarget:
         root: its archive, which may not exist yet.
         settings: its settings.
         table: its table in the settings file, if it has one.
-        notice: a sentence about settings in the archive that may not be used.
+        notice: a sentence about an unknown service, or about settings in the archive that may not be used.
         label: the name of its table with the path of the settings file; ``None`` without a table.
     """
 
@@ -229,9 +229,12 @@ def _service_of(root: Path) -> str | None:
 
 
 def _notice(root: Path, kept: ArchiveSettings, settings: Settings, command: str) -> str | None:
-    """Return a notice of settings that another user wrote into the archive and that nothing else decides."""
-    from exporter.archive.settings_file import NEVER_PROPOSED, option_words, proposed_settings
+    """Return a notice of an unknown service, or of settings by another user in the archive that nothing else decides."""
+    from exporter.archive.settings_file import NEVER_PROPOSED, option_words, proposed_settings, unknown_service
 
+    unknown = unknown_service(root)
+    if unknown is not None:
+        return unknown
     proposed = proposed_settings(kept, settings)
     if not proposed:
         return None

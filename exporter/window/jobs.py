@@ -44,7 +44,7 @@ _KEPT_JOBS: Final = 50
 _MAX_LINES: Final = 200
 _MAX_ANSWER_BYTES: Final = 1 << 24
 _STARTING_SECONDS: Final = 20.0
-"""The time that a new process may need until it takes its lock; on a slow disk the imports alone take seconds."""
+"""The time that the process of an earlier window may need until it takes its lock; imports alone can take seconds."""
 _ASKED_SECONDS: Final = 2.0
 """A job waits so long for its lock: the window holds it for a moment when it tests whether the job runs."""
 _MAX_SAID_BYTES: Final = 1 << 18
@@ -104,6 +104,7 @@ class Job:
         place: the archive's folder; empty if it works on no archive.
         started: the time in ISO 8601 with the offset.
         folder: its files.
+        child: its process, if this window started it.
     """
 
     id: str
@@ -112,6 +113,7 @@ class Job:
     place: str
     started: str
     folder: Path
+    child: subprocess.Popen[bytes] | None = field(default=None, repr=False, compare=False)
 
     def state(self) -> JobState:
         """Read how far it is."""
@@ -147,6 +149,8 @@ class Job:
     def _is_running(self) -> bool:
         if ArchiveLock(self.folder / _LOCK).is_held():
             return True
+        if self.child is not None:
+            return self.child.poll() is None
         try:
             said = (self.folder / SAID).stat()
         except OSError:
@@ -164,7 +168,7 @@ class Jobs:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._starting = Lock()
-        self._children: list[subprocess.Popen[bytes]] = []
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._asking: dict[str, IO[bytes]] = {}
 
     def start(self, words: Sequence[str], *, about: str, place: str = "", language: str, asks: bool = False) -> Job:
@@ -180,16 +184,16 @@ class Jobs:
         self._remove_old()
         name = f"{SystemClock().now():%Y%m%d%H%M%S%f}-{secrets.token_hex(6)}"
         folder = self._folder / name
-        job = Job(name, tuple(words), about, place, timestamp(SystemClock().now()), folder)
-        note = {"words": list(words), "about": about, "place": place, "started": job.started, "language": language}
+        started = timestamp(SystemClock().now())
+        note = {"words": list(words), "about": about, "place": place, "started": started, "language": language}
         with atomic.translated(folder):
             atomic.make_folder(folder)
             atomic.write_file(folder / JOB, json.dumps(note, ensure_ascii=False).encode("utf-8", "surrogatepass"))
             child = _started(folder, asks=asks)
-            self._children.append(child)
+            self._children[name] = child
             if child.stdin is not None:
                 self._asking[name] = child.stdin
-        return job
+        return Job(name, tuple(words), about, place, started, folder, child)
 
     def reply(self, job: Job, text: str) -> bool:
         """Answer the question of a job that this window started; return whether it waited for one."""
@@ -213,11 +217,12 @@ class Jobs:
         if not isinstance(words, list):
             return None
         about, place, started = (str(note.get(key, "")) for key in ("about", "place", "started"))
-        return Job(name, tuple(map(str, words)), about, place, started, folder)
+        return Job(name, tuple(map(str, words)), about, place, started, folder, self._children.get(name))
 
     def all(self) -> list[Job]:
         """Return all known jobs, the newest first."""
-        self._children = [child for child in self._children if child.poll() is None]  # a zombie would seem to run
+        for child in list(self._children.values()):
+            child.poll()  # a process that nobody waits for would stay as a zombie
         try:
             names = sorted((each.name for each in self._folder.iterdir()), reverse=True)
         except OSError:
@@ -235,6 +240,7 @@ class Jobs:
     def _remove_old(self) -> None:
         for job in self.all()[_KEPT_JOBS:]:
             if not job.state().running:
+                self._children.pop(job.id, None)
                 shutil.rmtree(job.folder, ignore_errors=True)
 
 

@@ -52,3 +52,27 @@ def test_a_backup_is_refused(root: Path, program: Program) -> None:
     assert "The blog service 'future' is not known to this program" in done.err
     assert [each.read_bytes() for each in sorted(root.glob("versions/*/*"))] == before
     assert not (root / "latest").exists()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        'service = "future"\nbase_url = "https://api.example.jp"\n',
+        'service = "future"\nfuture_key = "3"\n',
+        'service = "future"\nassets = "everything"\n',
+        "",
+    ],
+    ids=["known settings", "an unknown setting", "an unknown value", "none"],
+)
+def test_its_settings_are_not_blamed(settings: str, root: Path, program: Program) -> None:
+    (root / "settings.toml").write_text(settings, "utf-8")
+    for words in (["doctor", root, "--offline"], ["backup", root], ["schedule", "install", root], ["login", root]):
+        done = program(*words)
+        said = " ".join(f"{done.out} {done.err}".split())
+        assert done.code == 2, (words, said)
+        assert "is of the blog service 'future', which this version does not know" in said, words
+        assert not [word for word in ("cannot be used", "you trust", "--base-url", "comes from") if word in said], words
+    named = [each["name"] for each in program("doctor", root, "--offline", "--json").json["findings"]]
+    assert named == ["service_not_known"]
+    shown = program("log", root)
+    assert (shown.code, "cannot be used" in shown.err) == (0, False), shown.err

@@ -18,7 +18,7 @@ from tests.support.runs import Run, Runs, Zygote
 _PATIENCE_SECONDS = 240.0
 
 
-class _ForkedJob:
+class ForkedJob:
     """A job under way; it answers as a process that :mod:`subprocess` started."""
 
     stdin = None
@@ -45,7 +45,7 @@ def forked_jobs(zygote: Zygote) -> Iterator[None]:
         Runs(Path(folder), zygote) as runs,
         pytest.MonkeyPatch.context() as patch,
     ):
-        started: list[_ForkedJob] = []
+        started: list[ForkedJob] = []
 
         def start(job: Path, *, asks: bool) -> object:
             if asks:
@@ -55,7 +55,7 @@ def forked_jobs(zygote: Zygote) -> Iterator[None]:
                 run = runs.start(
                     "app", "--job", job, environ=environ, folder=Path.home(), stdout=answer.fileno(), stderr=said.fileno()
                 )  # fmt: skip
-            started.append(_ForkedJob(run))
+            started.append(ForkedJob(run))
             return started[-1]
 
         patch.setattr(jobs, "_started", start)

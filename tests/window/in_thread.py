@@ -124,7 +124,7 @@ def running_window(folder: Path, archive: Path | None = None, language: str = "e
         loop.close()
         for job in window.jobs.running():
             job.stop()
-        for child in window.jobs._children:
+        for child in window.jobs._children.values():
             child.wait(_PATIENCE_SECONDS)
         for way in window.jobs._asking.values():
             way.close()
