@@ -24,7 +24,7 @@ from exporter.cli.output import OnLoss, Output
 from exporter.cli.questions import Questions, yes_or_no
 from exporter.cli.source import counts_text, explored, files_at, find_source, host_of, nothing_at, title_at
 from exporter.cli.target import BlogTarget, find_target, remember_options
-from exporter.cli.user_settings import add_blog
+from exporter.cli.user_settings import add_blog, with_blog
 from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, UsageError
 from exporter.login.facts import service_origin
 from exporter.message import message, said, suggested
@@ -362,14 +362,15 @@ def _which(ask: Questions, address: str | None) -> str:
 
 
 def _where(ask: Questions, archive: Path | None, blog_id: str) -> Path:
-    def read(answer: str) -> Path:
+    def read(answer: Path | str) -> Path:
         from exporter.archive.writer import require_place
 
-        require_place(Path(answer).expanduser(), blog_id)
-        return _absolute(answer)
+        place = _absolute(answer)
+        require_place(place, blog_id)
+        return place
 
     if archive is not None:
-        return _absolute(archive)
+        return read(archive)
     return ask.value(message("Where should its archive be?"), f"~/blogs/{blog_id}", read)
 
 
@@ -424,7 +425,11 @@ def _done(plan: _Plan, out: Output, config: Path | None) -> int:
     path = own_config_path(config)
     name = plan.table.name if plan.table is not None else table_name(plan.blog_id, read_config(config).blogs)
     if plan.table is None:
-        add_blog(path, name, {**plan.values, **_token_kept(plan, name)})
+        values = {**plan.values, **_token_settings(plan, name)}
+        with_blog(path, name, values)
+        if plan.token is not None:
+            atomic.write_secret(Path(values["token_file"]), plan.token)
+        add_blog(path, name, values)
         out.say("The settings are in {path}, as [blogs.{name}].", path=path, name=name)
     target = find_target(name, {}, config=config, warn=out.warn)
     outcome = _backed_up(target, out)
@@ -454,12 +459,11 @@ def _done(plan: _Plan, out: Output, config: Path | None) -> int:
     return outcome.exit_code
 
 
-def _token_kept(plan: _Plan, name: str) -> dict[str, str]:
-    """Write the typed token into a file that only its owner can read; return the setting that names it."""
+def _token_settings(plan: _Plan, name: str) -> dict[str, str]:
+    """Return the settings that name the file of the typed token, which only its owner can read."""
     if plan.token is None:
         return {}
     path = config_folder() / "tokens" / name
-    atomic.write_secret(path, plan.token)
     return {"token_file": str(path), "token_for": service_origin(plan.settings.base_url or "")}
 
 

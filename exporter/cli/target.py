@@ -229,7 +229,7 @@ def _service_of(root: Path) -> str | None:
 
 
 def _notice(root: Path, kept: ArchiveSettings, settings: Settings, command: str) -> str | None:
-    """Return a notice of an unknown service, or of settings by another user in the archive that nothing else decides."""
+    """Return a notice of an unknown service, or of another user's settings that nothing else decides."""
     from exporter.archive.settings_file import NEVER_PROPOSED, option_words, proposed_settings, unknown_service
 
     unknown = unknown_service(root)

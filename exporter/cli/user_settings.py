@@ -28,7 +28,20 @@ def add_blog(path: Path, name: str, values: Mapping[str, str]) -> None:
     Raises:
         UsageError: no table can be appended to the file, or the file cannot be written.
     """
+    after = with_blog(path, name, values)
     place = path.resolve()  # some users link to a file elsewhere
+    with atomic.translated(path):
+        atomic.make_folder(place.parent)
+        atomic.write_file(place, after)
+
+
+def with_blog(path: Path, name: str, values: Mapping[str, str]) -> bytes:
+    """Return the content that :func:`add_blog` writes.
+
+    Raises:
+        UsageError: no table can be appended to the file.
+    """
+    place = path.resolve()
     with atomic.translated(path):
         before = place.read_bytes() if place.exists() else settings_head()
         table = _table(name, values)
@@ -40,8 +53,7 @@ def add_blog(path: Path, name: str, values: Mapping[str, str]) -> None:
         if name not in known.get("blogs", {}):
             shown = " ".join(table.split())
             raise UsageError("{path} cannot be added to; add this yourself: {table}", path=path, table=shown)
-        atomic.make_folder(place.parent)
-        atomic.write_file(place, after)
+    return after
 
 
 def _table(name: str, values: Mapping[str, str]) -> str:

@@ -98,6 +98,7 @@ class Pull:
         self._forgetting = False
         self._info, info = self.copy.info()
         self._info_sha256 = hashlib.sha256(self._info).hexdigest()
+        self._begins = self.layout.info.kind() is None
         if not Archive.exists(root):
             writer.require_place(root, info.blog_id)
 
@@ -169,6 +170,8 @@ class Pull:
         plan.bytes = sum(each.size or 0 for each in found) + sum(map(len, plan.replaced.values()))
         plan.objects += sum(map(len, plan.captures.values()))
         plan.bytes += sum(size for missing in plan.captures.values() for size in missing.values())
+        if self._begins:
+            plan.objects, plan.bytes = plan.objects + 1, plan.bytes + len(self._info)
         return plan
 
     def _forgets(self, history: LocalHistory) -> bool:
@@ -189,6 +192,8 @@ class Pull:
     def run(self, plan: SyncResult, progress: OnProgress) -> TransferCount:
         """Fetch the planned files. Files that turn out damaged are added to ``plan.damaged``."""
         tally = TransferCount(plan.bytes, progress)
+        if self._begins:
+            tally.add(len(self._info), stored=True)
         sealed = read_sums(plan.replaced.get(SUMS) or self.copy.sound_or_nothing(SUMS))
         for name in plan.documents:
             self._fetch_document(plan, name, sealed, tally)

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from exporter.archive import atomic
 from exporter.archive.layout import Layout
 from exporter.archive.reader import ids_at, is_archive, read_info
+from exporter.archive.writer import require_place
 from exporter.cli.blog_names import address_in, blog_id_in, without_password
 from exporter.cli.output import size_text, time_text
 from exporter.errors import BlogExporterError, UsageError
@@ -219,6 +220,7 @@ def begin(window: Window, asked: Asked) -> Answer:
     words += ["--assets", _one_of(asked.text("assets"), _ASSETS)]
     way = _way_words(window, asked, answer)
     words += way
+    _require_place(place, job.words[1], answer)
     if "files" not in answer:
         words += _time_words(asked)
     if token:
@@ -229,6 +231,16 @@ def begin(window: Window, asked: Asked) -> Answer:
         words += ["--config", str(window.config.absolute())]
     begun = window.jobs.start(words, about=INIT, place=str(place), language=window.language)
     return Redirect(f"job/{begun.id}")
+
+
+def _require_place(place: Path, source: str, answer: dict[str, Any]) -> None:
+    """Refuse a folder that cannot take the blog's archive, before a token is kept for it.
+
+    Raises:
+        BlogExporterError: it has the archive of another blog, or other files.
+    """
+    ways = [each for each in answer.get("ways", []) if isinstance(each, dict)]
+    require_place(place, _blog_id(source, answer, ways[0] if ways else {}))
 
 
 def _way_words(window: Window, asked: Asked, answer: dict[str, Any]) -> list[str]:

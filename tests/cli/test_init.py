@@ -12,7 +12,12 @@ from typing import Any
 
 import pytest
 
+from exporter.cli.account import Account
+from exporter.model.kinds import Kind
+from tests.archive.builder import Built
 from tests.cli.conftest import Program
+from tests.copies.support import files_in
+from tests.site.test_view import entry
 from tests.support.demo_service import DemoService
 from tests.support.first_hour import LANGUAGES, Hour, drawn, first_hour, picture_of, text_in
 from tests.support.generated import generated_blog
@@ -158,6 +163,35 @@ def test_a_settings_file_that_no_table_can_be_added_to_is_left_alone(init: Begin
     assert "add this yourself: [blogs.generated]" in done.err
     assert init.config.read_text("utf-8") == before
     assert not init.root.exists()
+
+
+def test_a_token_is_not_kept_if_no_table_can_be_added(
+    init: Beginner, service: DemoService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    init.config.parent.mkdir(parents=True)
+    init.config.write_text('blogs = { a = { blog_id = "a.b.c", archive = "x" } }\n', encoding="utf-8")
+    monkeypatch.setattr("exporter.cli.init.asked_account", lambda *_: Account(token="sesame"))
+    done = init(ADDRESS, "--yes", "--assets", "none", "--base-url", service.base_url)
+    assert (done.code, "add this yourself" in done.err) == (2, True)
+    assert [each.name for each in init.config.parent.iterdir()] == [init.config.name]
+    assert not init.root.exists()
+
+
+def test_a_folder_for_something_else_is_refused_before_anything_is_written(
+    init: Beginner, service: DemoService, tmp_path: Path
+) -> None:
+    built = Built(tmp_path / "archive")
+    built.commit({Kind.ENTRIES: {"1": entry(1, "海")}})
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "letter.txt").write_text("x")
+    requests = len(service.requests)
+    for folder, code, said in (("archive", 2, "is the archive of"), ("full", 10, "is not empty and holds no archive")):
+        before = files_in(tmp_path / folder)
+        done = init(ADDRESS, "--yes", "--base-url", service.base_url, "--archive", tmp_path / folder)
+        assert (done.code, said in done.err) == (code, True), done.err
+        assert files_in(tmp_path / folder) == before
+        assert init.left_nothing()
+    assert len(service.requests) == requests
 
 
 def test_an_unreachable_service_leaves_nothing(init: Beginner) -> None:

@@ -83,6 +83,13 @@ def test_a_folder_gets_a_copy_that_is_an_archive(program: Program, archive: Path
     left = {"index.html", "最初にお読みください.txt", "settings.toml"}
     assert found == {name: data for name, data in ours.items() if name not in left}
     assert program("verify", copy).code == program("verify", archive).code
+    back = program("sync", copy, tmp_path / "back", "--json").json
+    size = sum(map(len, found.values()))
+    assert (back["objects"], back["bytes"], back["archives"][0]["versions"]) == (
+        len(found),
+        size,
+        Archive.open(archive).versions(),
+    )
     again = program("sync", archive, copy, "--json").json
     assert (again["objects"], again["archives"][0]["relation"]) == (0, "same")
     assert "nothing is missing" in program("sync", archive, copy).out
@@ -277,8 +284,9 @@ def test_a_copy_can_be_made_read_and_restored(program: Program, archive: Path, t
     assert program("site", bucket, tmp_path / "site").code == 0
     assert any((tmp_path / "site").rglob("*.html"))
     back = tmp_path / "back"
-    assert program("sync", bucket, back, "-q").code == 0
+    restored = program("sync", bucket, back, "--json").json
     ours, found = files_in(archive), files_in(back)
+    assert (restored["objects"], restored["bytes"]) == (len(found), sum(map(len, found.values())))
     assert found == {name: ours[name] for name in found}
     assert program("rebuild", back).code == 0
     assert program("sync", back, bucket, "--json").json["objects"] == 0

@@ -49,6 +49,18 @@ def pulled(store: Store, root: Path, *, prune: bool = False) -> tuple[SyncResult
         return plan, pull.run(plan, ignore)
 
 
+def counts_all(store: Store, root: Path) -> bool:
+    """Restore a copy into a new folder; return whether the plan, a dry run and the result count each of its files."""
+    with Pull(store, root, write=False) as dry:
+        wanted = dry.plan()
+    plan, done = pulled(store, root)
+    files = files_in(root)
+    expected = len(files), sum(map(len, files.values()))
+    found = [(each.objects, each.bytes) for each in (wanted, plan, done)]
+    assert found == [expected] * 3, (found, expected)
+    return True
+
+
 def damages(root: Path) -> list[str]:
     """Return the damage that ``verify`` finds in an archive."""
     return [f"{found.code} {found.path}" for found in verify(Archive.open(root)) if found.damage]

@@ -17,7 +17,7 @@ from exporter.copies.s3 import is_mutable
 from exporter.errors import ArchiveLocked, HistoriesDiffer
 from tests.archive.builder import Built
 from tests.cli.conftest import Program
-from tests.copies.support import damages, files_in, findings, pulled, pushed
+from tests.copies.support import counts_all, damages, files_in, findings, pulled, pushed
 from tests.copies.test_encrypted import owner
 from tests.support.captures import captured
 from tests.support.styled_blog import styled_blog
@@ -61,7 +61,7 @@ def test_they_are_copied_and_restored(source: Built, store: FolderStore, tmp_pat
     assert (plan.damaged, list(plan.captures)) == ([], [1, 2])
     assert files_in(Path(store.place)) == files_in(source.root)
     assert findings(store) == []
-    pulled(store, tmp_path / "back")
+    assert counts_all(store, tmp_path / "back")
     assert files_in(tmp_path / "back") == files_in(source.root)
     assert damages(tmp_path / "back") == []
     again, nothing = pushed(source.root, store)

@@ -12,7 +12,7 @@ from exporter.copies.folder import FolderStore
 from exporter.copies.s3 import is_mutable
 from tests.archive.builder import Built
 from tests.cli.conftest import Program
-from tests.copies.support import files_in, findings, pulled, pushed
+from tests.copies.support import counts_all, files_in, findings, pulled, pushed
 from tests.copies.test_encrypted import owner
 from tests.evidence.conftest import built, commit, key
 from tests.support.ssh_signing import signing_here
@@ -38,7 +38,7 @@ def test_seals_are_copied_and_restored(
     pushed(built.root, store)
     assert files_in(Path(store.place)) == files_in(built.root)
     assert findings(store) == []
-    pulled(store, tmp_path / "back")
+    assert counts_all(store, tmp_path / "back")
     assert files_in(tmp_path / "back") == files_in(built.root)
     commit(built, 4)
     assert program("seal", built.root, "--seal-key", key).code == 0

@@ -15,7 +15,7 @@ from exporter.errors import ArchiveDamaged, HistoriesDiffer, NoArchive
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built
 from tests.copies.conftest import PICTURES, add_pictures, asset_name, grow
-from tests.copies.support import damages, files_in, findings, ignore, pulled, pushed
+from tests.copies.support import counts_all, damages, files_in, findings, ignore, pulled, pushed
 
 MANIFEST = "versions/000003/manifest.json"
 
@@ -30,7 +30,7 @@ def test_a_restored_archive_is_byte_for_byte_the_same(source: Built, store: Fold
     assert files_in(tmp_path / "copy") == files_in(source.root)
     assert (plan.relation, tuple(plan.versions)) == (Relation.AHEAD, (1, 2, 3, 4, 5, 6))
     assert (tally.objects, tally.bytes) == (plan.objects, plan.bytes)
-    pulled(store, tmp_path / "back")
+    assert counts_all(store, tmp_path / "back")
     assert files_in(tmp_path / "back") == files_in(source.root)
     assert damages(tmp_path / "copy") == damages(tmp_path / "back") == findings(store) == []
 

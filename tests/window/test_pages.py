@@ -19,7 +19,10 @@ from aiohttp import web
 from exporter.archive.lock import ArchiveLock
 from exporter.cli.main import main
 from exporter.clock import SystemClock
+from exporter.model.kinds import Kind
 from exporter.window import jobs
+from tests.archive.builder import Built
+from tests.site.test_view import entry
 from tests.support.demo_service import Before, DemoService
 from tests.support.generated import generated_blog
 from tests.support.runs import Zygote, findings, lines_of_runs, serving
@@ -257,6 +260,16 @@ def test_a_token_is_in_a_private_file_and_never_among_the_words(reader: Reader, 
     (kept,) = (tmp_path / ".config" / "blog-exporter" / "tokens").iterdir()
     assert kept.read_text("utf-8") == "t0ken-of-hanako\n"
     assert kept.stat().st_mode & 0o077 == 0
+
+
+def test_the_archive_of_another_blog_is_refused_before_a_token_is_kept(reader: Reader, tmp_path: Path) -> None:
+    Built(reader.window.home / "blogs" / "sea").commit({Kind.ENTRIES: {"1": entry(1, "海")}})
+    _, place, _ = reader.send("look", address=BLOG_ID)
+    place, _ = reader.settled(place)
+    status, _, page = reader.send(place.replace("found", "begin"), place="~/blogs/sea", token="t0ken-of-hanako")
+    assert (status, "is the archive of" in page) == (400, True)
+    assert [job.about for job in reader.window.jobs.all()] == ["look"]
+    assert not (tmp_path / ".config" / "blog-exporter" / "tokens").exists()
 
 
 def test_a_wrong_time_starts_nothing(reader: Reader) -> None:
