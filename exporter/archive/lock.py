@@ -48,6 +48,8 @@ _POLL_SECONDS = 0.2
 _HELD = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 """The errors of ``flock`` and ``locking`` if another process holds the lock."""
 _MAX_NOTE_BYTES = 1 << 16
+BACKUP = "backup"
+CAPTURE = "capture"
 
 
 class ArchiveLock:
@@ -62,8 +64,8 @@ class ArchiveLock:
         self.holder_was_killed = False
         self._handle: int | None = None
 
-    def acquire(self, now: datetime, wait: float = 0.0) -> None:
-        """Acquire the lock, waiting up to ``wait`` seconds.
+    def acquire(self, now: datetime, wait: float = 0.0, *, work: str = "") -> None:
+        """Acquire the lock, waiting up to ``wait`` seconds, and note ``work``: ``backup``, ``capture`` or other.
 
         Raises:
             ArchiveLocked: another process holds it; the message names the process and since when.
@@ -81,6 +83,8 @@ class ArchiveLock:
         self._handle = handle
         self.holder_was_killed = os.fstat(handle).st_size > 0
         note = {"pid": os.getpid(), "host": _host(), "since": timestamp(now)}
+        if work:
+            note["work"] = work
         with translated(self._path):
             os.truncate(handle, 0)
             os.write(handle, lossless_json.dumps(note) + b"\n")

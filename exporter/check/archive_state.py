@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from exporter.archive.lock import BACKUP, CAPTURE
 from exporter.check.facts import CheckFinding
 from exporter.errors import ArchiveDamaged, BlogExporterError, Incomplete, LastRunFailed, Stale
-from exporter.library.status import StatusProblem
+from exporter.library.status import StatusProblem, is_backup
 from exporter.message import filled, listed, message, message_template, restored_from, suggested
 from exporter.text import printable
 
@@ -32,6 +33,16 @@ STATE_ERRORS: Final[Mapping[StatusProblem, type[BlogExporterError]]] = {
     StatusProblem.INCOMPLETE: Incomplete,
 }
 """The error that a problem raises in ``status``; its exit code is that of the finding."""
+
+_NEXT_BACKUP: Final = frozenset(
+    {
+        StatusProblem.LAST_RUN_FAILED,
+        StatusProblem.LAST_RUN_DIED,
+        StatusProblem.STALE,
+        StatusProblem.INCOMPLETE,
+    }
+)
+"""The problems that the next backup mends, which nobody can start while the archive is being written."""
 
 _SENTENCES: Final[Mapping[StatusProblem, tuple[str, str]]] = {
     StatusProblem.LAST_RUN_FAILED: (
@@ -66,8 +77,21 @@ _SENTENCES: Final[Mapping[StatusProblem, tuple[str, str]]] = {
     ),
 }
 _CAPTURE_INCOMPLETE: Final = message_template("The newest capture of {blog} in {archive} is not complete.")
+_NOTHING_YET: Final = message_template(
+    "Nothing is saved in {archive} yet: process {pid} has been writing it since {since}."
+)
 _CAPTURE_AGAIN: Final = message("The next one tries again:")
 _DAMAGED_NAMED: Final = 3
+_WRITING: Final[Mapping[str, str]] = {
+    BACKUP: message_template("A backup is running, by process {pid} since {since}."),
+    CAPTURE: message_template("A capture is running, by process {pid} since {since}."),
+}
+
+
+def writing_text(writer: Mapping[str, Any]) -> str:
+    """Return a sentence about the process that holds an archive's lock."""
+    template = _WRITING.get(str(writer.get("work")), message_template("Being written by process {pid} since {since}."))
+    return filled(template, pid=str(writer.get("pid")), since=str(writer.get("since")))
 
 
 def state_finding(
@@ -103,9 +127,13 @@ def state_finding(
             command = suggested("verify", Path(archive))
         case StatusProblem.FIRST_RUN:
             values |= {name: str(document["writer"].get(name)) for name in ("pid", "since")}
+            if not is_backup(document["writer"]):
+                template = _NOTHING_YET
         case StatusProblem.INCOMPLETE:
             values["reason"] = why or message("runs.jsonl does not say why")
             if document["newest"] is None:
                 template, advice, command = _CAPTURE_INCOMPLETE, _CAPTURE_AGAIN, suggested("capture", Path(archive))
+    if document["writer"] and problem in _NEXT_BACKUP:
+        advice, command = writing_text(document["writer"]), ""
     code = STATE_ERRORS[problem].exit_code
     return CheckFinding(problem.name.lower(), filled(template, **values), advice, code, command)

@@ -285,7 +285,7 @@ def _of_state(archive: Archive, settings: Settings | None, now: datetime) -> Ite
     why = next((restored_from(each, "reason") for each in document["problems"]), "")
     for problem in found.problems:
         finding = state_finding(problem, document, why=why)
-        if problem is StatusProblem.LAST_RUN_FAILED:
+        if problem is StatusProblem.LAST_RUN_FAILED and document["writer"] is None:
             command = suggested("backup", archive.path)
             finding = replace(finding, advice=message("Try again, and read the messages:"), command=command)
         yield finding

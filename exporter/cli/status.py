@@ -109,14 +109,17 @@ def _warn_of_sign_in(out: Output, settings: Settings) -> None:
 
 
 def _require_begun(path: Path) -> None:
-    """Raise an error if a first backup is under way and the archive does not exist yet."""
+    """Raise an error if a process has begun an archive that does not exist yet."""
     from exporter.archive.layout import Layout
-    from exporter.archive.lock import ArchiveLock
+    from exporter.archive.lock import BACKUP, ArchiveLock
     from exporter.archive.reader import is_archive
 
     layout = Layout(path)
-    if not is_archive(layout) and ArchiveLock(layout.lock).holder():
+    writer = {} if is_archive(layout) else ArchiveLock(layout.lock).holder()
+    if writer.get("work") == BACKUP:
         raise NoArchive("The first backup into {path} has just begun, and still waits for the service.", path=path)
+    if writer:
+        raise NoArchive("{path} has no archive yet: process {pid} has just begun it.", path=path, pid=writer.get("pid"))
 
 
 def _with_local_times(document: dict[str, Any], zone: tzinfo) -> dict[str, Any]:
@@ -152,11 +155,16 @@ def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None
 
 def _headline(found: Status) -> Message:
     """Return the one line: ``OK · last success 6 h ago · 300 entries · 47 of 48 pictures``."""
+    from exporter.library.status import is_backup
+
+    running = is_backup(found.document["writer"])
     state = _HEADLINES[found.problem.name] if found.problem is not None else message("OK")
     if found.problem is None and found.document["completeness"].get("provable") is False:
         state = message("OK, but not proven complete")
     if state == _HEADLINES["FIRST_RUN"]:
-        return state
+        return state if running else message("NOTHING SAVED YET")
+    if running:
+        state = message("{state}, a backup is running", state=state)
     if found.age is None:
         if found.document["capture"] is not None and found.document["last_run"] is None:
             return message("{state} · captures alone, no backup yet", state=state)
@@ -196,7 +204,7 @@ def _of(numbers: tuple[int, int], all_of_them: Message) -> Message:
 
 
 def _print(out: Output, document: dict[str, Any], found: Status) -> None:
-    from exporter.check.archive_state import OUTCOMES
+    from exporter.check.archive_state import OUTCOMES, writing_text
     from exporter.library.status import SUCCESSES
 
     newest, last, writer = document["newest"], document["last_run"], document["writer"]
@@ -226,5 +234,4 @@ def _print(out: Output, document: dict[str, Any], found: Status) -> None:
     if document["interrupted_run"]:
         out.answer(message("A run did not finish: the next backup resumes it."))
     if writer:
-        pid, since = str(writer.get("pid")), str(writer.get("since"))
-        out.answer("Being written by process {pid} since {since}.", pid=pid, since=since)
+        out.answer(writing_text(writer))

@@ -17,7 +17,7 @@ from exporter.archive.atomic import remove_folder
 from exporter.archive.documents import append_run
 from exporter.archive.latest import LatestCheck, LatestView, check_latest, read_record
 from exporter.archive.layout import Layout
-from exporter.archive.lock import ArchiveLock
+from exporter.archive.lock import BACKUP, ArchiveLock
 from exporter.archive.names import add_name, later_ids
 from exporter.archive.reader import damaged_in_latest, is_archive, read_info
 from exporter.clock import Clock, SystemClock, timestamp
@@ -353,7 +353,7 @@ class Backup:
 
     def _acquired(self, lock: ArchiveLock, deadline: float) -> bool:
         try:
-            lock.acquire(self.run.clock.now())
+            lock.acquire(self.run.clock.now(), work=BACKUP)
         except ArchiveLocked:
             if time.monotonic() >= deadline:
                 raise

@@ -15,7 +15,7 @@ from exporter.archive import writer
 from exporter.archive.archive import Archive
 from exporter.archive.atomic import remove_folder
 from exporter.archive.layout import Layout
-from exporter.archive.lock import ArchiveLock
+from exporter.archive.lock import CAPTURE, ArchiveLock
 from exporter.archive.reader import is_archive
 from exporter.capture.events import AssetsCompleted, CaptureEvent
 from exporter.capture.outcome import CaptureOutcome, CaptureSettings
@@ -221,7 +221,7 @@ class PageCapture:
 
     def _acquired(self, lock: ArchiveLock, deadline: float) -> bool:
         try:
-            lock.acquire(self.run.clock.now())
+            lock.acquire(self.run.clock.now(), work=CAPTURE)
         except ArchiveLocked:
             if time.monotonic() >= deadline:
                 raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from enum import Enum, auto
 from typing import Any, Final
@@ -10,6 +10,7 @@ from typing import Any, Final
 from exporter.archive.archive import Archive
 from exporter.archive.captures import capture_runs, captures
 from exporter.archive.layout import CAPTURE_RUNS, capture_name
+from exporter.archive.lock import BACKUP
 from exporter.archive.reader import known_damage
 from exporter.clock import SystemClock
 from exporter.errors import ArchiveDamaged
@@ -27,14 +28,14 @@ class StatusProblem(Enum):
 
     LAST_RUN_FAILED = auto()
     LAST_RUN_DIED = auto()
-    """It left a checkpoint and no line, and no process is writing now."""
+    """It left a checkpoint and no line, and no backup is running now."""
     IN_THE_FUTURE = auto()
     """The last success is in the future, so a clock is or was wrong."""
     DAMAGED = auto()
     """A run or ``verify`` found damaged files in versions, which are still damaged."""
     STALE = auto()
     FIRST_RUN = auto()
-    """The first run is still unfinished."""
+    """The archive has nothing yet, and a process is writing it."""
     INCOMPLETE = auto()
 
 
@@ -90,11 +91,16 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
         "completeness": completeness,
         "problems": problems,
         "damaged": sorted({*known_damage(archive), *(path for path, _ in archive.wrong_sizes()), *damaged_captures}),
-        "interrupted_run": archive.layout.checkpoint.is_dir(),
+        "interrupted_run": archive.layout.checkpoint.is_dir() and not is_backup(writer),
         "writer": writer,
         "capture": captured,
     }
     return Status(document, tuple(_problems(document, age)), age)
+
+
+def is_backup(writer: Mapping[str, Any] | None) -> bool:
+    """Return whether the process that holds an archive's lock makes a backup."""
+    return writer is not None and writer.get("work") == BACKUP
 
 
 def _captured(archive: Archive) -> tuple[dict[str, Any] | None, list[str]]:
@@ -133,7 +139,7 @@ def _captured(archive: Archive) -> tuple[dict[str, Any] | None, list[str]]:
 def _problems(document: dict[str, Any], age: timedelta | None) -> Iterator[StatusProblem]:
     """Yield the problems, the worst first."""
     last = document["last_run"]
-    if last is None and document["newest"] is None and document["writer"] is None and document["capture"]:
+    if last is None and document["newest"] is None and document["capture"] and not is_backup(document["writer"]):
         if document["damaged"]:
             yield StatusProblem.DAMAGED
         elif not document["capture"]["complete"]:
@@ -144,7 +150,7 @@ def _problems(document: dict[str, Any], age: timedelta | None) -> Iterator[Statu
         return
     if last and last.get("outcome") not in SUCCESSES:
         yield StatusProblem.LAST_RUN_FAILED
-    if document["interrupted_run"] and document["writer"] is None:
+    if document["interrupted_run"]:
         yield StatusProblem.LAST_RUN_DIED
     if document["damaged"]:
         yield StatusProblem.DAMAGED

@@ -36,7 +36,7 @@ def metrics(document: Mapping[str, Any], exit_code: int) -> str:
         ("complete", "Whether everything asked for is in the archive", [({}, int(document["complete"]))]),
         ("versions", "Versions in the archive", [({}, document["versions"])]),
         ("problems", "What could not be saved", [({}, len(document["problems"]))]),
-        ("running", "Whether a backup is under way", [({}, int(document["writer"] is not None))]),
+        ("running", "Whether a backup is under way", [({}, int((document["writer"] or {}).get("work") == "backup"))]),
         ("saved", "Saved, by kind", _saved(document["completeness"])),
         ("left_out", "Not saved, by kind and reason", _left_out(document["completeness"])),
     ]

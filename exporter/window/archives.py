@@ -17,7 +17,7 @@ from exporter.archive.settings_file import kept_title, known_archives, place_of
 from exporter.cli.output import ago_text, counted
 from exporter.errors import BlogExporterError, NoArchive
 from exporter.frozen import frozen
-from exporter.library.status import StatusProblem, status
+from exporter.library.status import StatusProblem, is_backup, status
 from exporter.message import listed, message, said
 from exporter.settings import read_config
 
@@ -105,8 +105,9 @@ def health(path: Path, max_age: timedelta | None = None) -> Health:
         max_age: the greatest age of the last success; ``None`` for no limit.
     """
     if not is_archive(Layout(path)):
-        if ArchiveLock(Layout(path).lock).holder():
-            return Health("busy", message("The first backup is running."))
+        writer = ArchiveLock(Layout(path).lock).holder()
+        if writer:
+            return Health("busy", message("The first backup is running.") if is_backup(writer) else _WRITING)
         return Health("bad", message("The archive is not there. Connect its disk, or bring the folder back."))
     try:
         found = status(Archive.open(path), max_age=max_age)
@@ -120,7 +121,8 @@ def health(path: Path, max_age: timedelta | None = None) -> Health:
     detail = listed([*numbers, counted(int(records.get("assets", 0)), "picture")]) if records else ""
     since = message("no backup has ended yet") if found.age is None else ago_text(max(found.age, timedelta()))
     if document["writer"]:
-        return Health("busy", message("A backup is running."), detail)
+        text = message("A backup is running.") if is_backup(document["writer"]) else _WRITING
+        return Health("busy", text, detail)
     if found.problem is None:
         if document["completeness"].get("provable") is False:
             text = message("Everything that was found is saved; last backup: {since}.", since=since)
@@ -130,6 +132,7 @@ def health(path: Path, max_age: timedelta | None = None) -> Health:
     return Health(tone, text, detail)
 
 
+_WRITING: Final = message("The program is writing it now.")
 _HEADS: Final = {
     StatusProblem.LAST_RUN_FAILED: ("bad", message("The last backup failed.")),
     StatusProblem.LAST_RUN_DIED: ("warn", message("The last backup was stopped. It can go on where it was.")),

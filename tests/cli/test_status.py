@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from exporter import lossless_json
+from exporter.archive import writer
 from exporter.archive.archive import Archive
+from exporter.archive.layout import CAPTURE_RUNS, Layout
+from exporter.archive.lock import ArchiveLock
+from exporter.archive.manifest import ArchiveInfo
 from exporter.clock import timestamp
 from exporter.model.kinds import Kind
-from tests.cli.conftest import Program
+from tests.archive.builder import CREATED
+from tests.cli.conftest import Program, Result
 from tests.support import faults
 from tests.support.generated import generated_blog
 from tests.support.runs import Runs, backup_command, serving
@@ -238,6 +246,88 @@ def test_a_first_backup_under_way_is_reported(runs: Runs, tmp_path: Path, progra
     assert "is under way, by process" in reading.err
     assert "blog_exporter_running{" in metrics.out
     assert program("status", root).code == 10
+
+
+@contextmanager
+def writing(root: Path, work: str) -> Iterator[None]:
+    """Hold the lock of an archive, as a command does for this work."""
+    with ArchiveLock(Layout(root).lock) as lock:
+        lock.acquire(now(), work=work)
+        yield
+
+
+def empty(root: Path) -> Layout:
+    """Create an archive without a version."""
+    layout = Layout(root)
+    writer.create(layout, ArchiveInfo("sea.example", CREATED))
+    return layout
+
+
+def first_and_last(result: Result) -> tuple[int, str, str]:
+    """Return the exit code, and the first and the last line of the answer."""
+    lines = result.out.splitlines()
+    return result.code, lines[0].partition(" ·")[0], lines[-1].partition(" since")[0]
+
+
+_BY: Final = f"by process {os.getpid()}"
+_WRITERS: Final = {
+    "backup": ("OK, a backup is running", f"A backup is running, {_BY}"),
+    "capture": ("OK", f"A capture is running, {_BY}"),
+    "": ("OK", f"Being written {_BY}"),
+}
+
+
+def test_status_names_the_work_that_is_under_way(archive: Path, program: Program) -> None:
+    for work, said in _WRITERS.items():
+        with writing(archive, work):
+            assert first_and_last(program("status", archive)) == (0, *said)
+            document = program("status", archive, "--json").json
+            metrics = program("status", archive, "--prometheus").out
+        assert (document["writer"].get("work", ""), document["interrupted_run"]) == (work, False)
+        assert f"}} {int(work == 'backup')}\n" in metrics.partition("# TYPE blog_exporter_running")[2].partition("#")[0]
+
+
+def test_a_checkpoint_belongs_to_a_running_backup_and_else_to_a_killed_one(archive: Path, program: Program) -> None:
+    Layout(archive).checkpoint.mkdir(parents=True)
+    for work, code in (("backup", 0), ("capture", 7), ("", 7)):
+        with writing(archive, work):
+            found = program("status", archive)
+            document = json.loads(program("status", archive, "--json").out.splitlines()[0])
+        unfinished = bool(code)
+        assert (found.code, document["interrupted_run"]) == (code, unfinished), work
+        assert ("A run did not finish" in found.out, "did not finish" in found.err) == (unfinished, unfinished)
+        assert "The next backup resumes it:" not in found.err
+    assert "The next backup resumes it:" in program("status", archive).err
+
+
+def test_no_backup_is_advised_while_one_runs(archive: Path, program: Program) -> None:
+    append_run(archive, finished_at=timestamp(now() - timedelta(days=3)))
+    order = ("status", archive, "--max-age", "2d")
+    with writing(archive, "backup"):
+        running = program(*order)
+        assert program("doctor", archive, "--offline").out.count("Back up:") == 0
+    assert first_and_last(running) == (6, "STALE, a backup is running", f"A backup is running, {_BY}")
+    assert ("more than 2d ago." in running.err, "Back up:" in running.err) == (True, False)
+    assert "Back up:" in program(*order).err
+
+
+def test_only_a_backup_is_a_first_backup(program: Program, tmp_path: Path) -> None:
+    begun, captured = empty(tmp_path / "begun"), empty(tmp_path / "captured")
+    captured.captures.mkdir()
+    line = {"finished_at": timestamp(now()), "outcome": "failed", "exit_code": 20}
+    (captured.root / CAPTURE_RUNS).write_text(f"{json.dumps(line)}\n", "utf-8")
+    for work, first in (
+        ("backup", "FIRST BACKUP UNDER WAY"),
+        ("capture", "NOTHING SAVED YET"),
+        ("", "NOTHING SAVED YET"),
+    ):
+        with writing(tmp_path / "begun", work), writing(tmp_path / "captured", work), writing(tmp_path / "new", work):
+            found, other = program("status", begun.root), program("status", captured.root)
+            new = program("status", tmp_path / "new")
+        assert first_and_last(found)[:2] == (3, first)
+        assert ("The first backup of sea.example is under way" in found.err) == (work == "backup")
+        assert first_and_last(other)[:2] == (3, first if work == "backup" else "INCOMPLETE")
+        assert (new.code, "The first backup into" in new.err) == (10, work == "backup")
 
 
 def test_metrics_come_with_the_exit_code_of_status(program: Program, archive: Path) -> None:

@@ -48,7 +48,13 @@ def test_the_parser_of_prometheus_reads_the_facts_of_status() -> None:
 
 
 def test_unknown_values_are_left_out() -> None:
-    document = {**DOCUMENT, "last_run": None, "last_success": None, "completeness": {}, "writer": {"pid": 7}}
+    document = {
+        **DOCUMENT,
+        "last_run": None,
+        "last_success": None,
+        "completeness": {},
+        "writer": {"pid": 7, "work": "backup"},
+    }
     found = read(metrics(document, 3))
     assert {"last_success_timestamp_seconds", "last_run_exit_code", "saved"} & found.keys() == set()
     assert found["running"][0][1] == 1
