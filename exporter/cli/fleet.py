@@ -191,6 +191,8 @@ def _over_list(
 
     if not new:
         require_fleet_if_known(root, exists=any((root / name).exists() for name in (FILE_NAME, CAPTURES)))
+    if not (root / ledger_name).exists():
+        _require_new(root, blogs)
     if captures:
         operator = with_contact(out, settings, config).operator
         options |= {} if operator is None else {"operator": operator}
@@ -222,6 +224,24 @@ def _over_list(
             finally:
                 ledger.end_run(time.time(), exit_code)
     return exit_code
+
+
+def _require_new(root: Path, blogs: Path) -> None:
+    """Check the folder and the list of a new fleet, so that a mistake leaves no file.
+
+    Raises:
+        UsageError: the folder is an archive, or the list is invalid.
+    """
+    from collections import deque
+
+    from exporter.archive.layout import Layout
+    from exporter.archive.reader import is_archive
+    from exporter.fleet.blog_list import read_list
+
+    if is_archive(Layout(root)):
+        raise UsageError("{root} is the archive of a blog: name another folder for the fleet.", root=root)
+    if blogs.is_file() or not blogs.exists():  # a pipe can be read only once
+        deque(read_list(blogs), maxlen=0)
 
 
 def _print_listing(out: Output, listing: Listing) -> None:

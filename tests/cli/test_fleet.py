@@ -18,7 +18,11 @@ from aiohttp import web
 from exporter.archive.archive import Archive
 from exporter.archive.fleet_folder import archive_place
 from exporter.fleet.ledger import FILE_NAME
+from exporter.model.kinds import Kind
+from tests.archive.builder import Built
 from tests.cli.conftest import Program
+from tests.copies.support import files_in
+from tests.site.test_view import entry
 from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 from tests.support.runs import Runs
@@ -165,9 +169,15 @@ def test_wrong_options_are_refused_before_any_request(
     into = ("--into", tmp_path / "fleet", *options(service))
     empty = tmp_path / "empty.txt"
     empty.write_text("# none\n")
+    wrong = tmp_path / "wrong.txt"
+    wrong.write_text("a.example.jp\nb.example.jp c\n")
+    Built(tmp_path / "archive").commit({Kind.ENTRIES: {"1": entry(1, "海")}})
+    before = files_in(tmp_path / "archive")
     for words, reason in (
         (("run", tmp_path / "none.txt", *into), "none.txt cannot be read"),
         (("run", empty, *into), "lists no blog"),
+        (("run", wrong, *into), "wrong.txt, line 2"),
+        (("run", blogs, "--into", tmp_path / "archive", *options(service)), "is the archive of a blog"),
         (("run", blogs, *into, "--deadline", "soon"), "option --deadline is 'soon'"),
         (("run", blogs, *into, "--retry-after", "2"), "--retry-after"),
         (("run", blogs, *into, "--concurrency", "500"), "a whole number from 1 to 256"),
@@ -177,6 +187,8 @@ def test_wrong_options_are_refused_before_any_request(
         assert (done.code, reason in done.err) == (2, True), done.err
     assert program("fleet", "status", tmp_path / "nowhere").code == 10
     assert service.requests == []
+    assert not (tmp_path / "fleet").exists()
+    assert files_in(tmp_path / "archive") == before
 
 
 def test_after_a_deadline_the_rest_is_named(
