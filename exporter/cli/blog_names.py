@@ -51,11 +51,14 @@ def address_in(text: str) -> str | None:
 def _ascii_host(text: str) -> str:
     """Return a host in lower case ASCII (RFC 3490); empty if it is invalid in either spelling."""
     try:
-        name = text.strip(".").lower().encode("idna")
-        name.decode("idna")
+        name = text.strip(".").lower().encode("idna").decode("ascii")
     except UnicodeError:
         return ""
-    return name.decode("ascii")
+    if "xn--" not in name:
+        return name
+    from exporter.http.address_guard import is_host
+
+    return name if is_host(name) else ""
 
 
 def _plain(text: str) -> str:

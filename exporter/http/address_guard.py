@@ -173,6 +173,14 @@ def _parsed(text: str, *, encoded: bool = False) -> URL:
     return url
 
 
+def is_host(name: str) -> bool:
+    """Return whether a host in ASCII can be looked up and shown, also by the newer rules of RFC 5891."""
+    try:
+        return bool(_parsed(f"http://{name}/", encoded=True).host)
+    except ValueError:
+        return False
+
+
 def origin_of(url: URL) -> str:
     """Return a URL's scheme and host, and its port unless that is the scheme's default."""
     host = (url.raw_host or "").rstrip(".").lower()

@@ -41,6 +41,8 @@ def test_every_form_of_an_address_is_the_same_blog(text: str) -> None:
         ("https://日記.blog.example.jp/", "xn--wgvt91f.blog.example.jp"),
         ("https://xn--wgvt91f.blog.example.jp/", "xn--wgvt91f.blog.example.jp"),
         ("日記．ｊｐ", "xn--wgvt91f.jp"),
+        ("https://xn--strae-oqa.example/", "xn--strae-oqa.example"),
+        ("https://xn--ls8h.example/", "xn--ls8h.example"),
         ("my_diary-2.blog.example.jp", "my_diary-2.blog.example.jp"),
     ],
 )
