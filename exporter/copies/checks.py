@@ -30,6 +30,7 @@ from exporter.copies.captures import check_copied, documents_of, expected_digest
 from exporter.copies.contents import (
     FORGOTTEN,
     INFO,
+    NEW_VERSIONS,
     PARTS,
     PLAIN_DOCUMENTS,
     RUNS,
@@ -296,6 +297,11 @@ class KeylessCheck:
             progress(done, len(self._found))
         for folder, parts in sorted(self._versions.items()):
             if MANIFEST not in parts:
+                replaced = folder.replace(f"{VERSIONS}/", f"{NEW_VERSIONS}/")
+                if MANIFEST in self._versions.get(replaced, ()):
+                    reason = message("a prune of this copy was interrupted: run sync --prune with --identity")
+                    yield Finding(FindingCode.MANIFEST_MISSING, f"{folder}{MANIFEST}{ENDING}", reason)
+                    continue
                 yield Finding(FindingCode.UNFINISHED, folder, _no_manifest())
                 continue
             self.versions += 1

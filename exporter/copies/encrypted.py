@@ -184,6 +184,15 @@ class EncryptedStore(Store):
         """Remove an object."""
         self._inner.remove(self._stored(name))
 
+    def require_reading_back(self) -> None:
+        """Refuse if no given identity decrypts new records; the writer's own does not."""
+        if self._begun and not any(str(each.to_public()) in self._names for each in self._identities):
+            raise UsageError(
+                "A prune of the encrypted copy in {place} reads its versions back, and no given key can: give "
+                "--identity with the file of one of its recipients. Nothing was changed.",
+                place=self.place,
+            )
+
     def _stored(self, name: str) -> str:
         try:
             return stored_name(self._keys.secret, name)

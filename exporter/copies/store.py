@@ -113,6 +113,13 @@ class Store(ABC):
             NoSuchObject: the object does not exist; raised before the first piece.
         """
 
+    def require_reading_back(self) -> None:  # noqa: B027 - only an encrypted store can lack the key
+        """Refuse if this run cannot read the objects that it stores.
+
+        Raises:
+            UsageError: the key for reading is missing.
+        """
+
     def read_start(self, name: str, length: int) -> bytes:
         """Return the first ``length`` bytes, or all bytes of a shorter object.
 
@@ -211,6 +218,10 @@ class WithinStore(Store):
     def remove(self, name: str) -> None:
         """Remove an object."""
         self._store.remove(self._folder + name)
+
+    def require_reading_back(self) -> None:
+        """Refuse if this run cannot read the objects that it stores."""
+        self._store.require_reading_back()
 
 
 def archives_of(store: Store) -> list[str]:

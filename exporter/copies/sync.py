@@ -215,6 +215,8 @@ def _push(root: Path, name: str, store: Store, options: SyncOptions, started: St
 
     with _locked(root, options):
         archive = Archive.open(root)
+        if options.prune:
+            store.require_reading_back()
         progress = started(name)
         check = _StateCheck(archive, name, options)
         if not options.dry_run and archive.layout.forgotten.kind() is not None:

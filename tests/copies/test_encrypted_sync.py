@@ -228,3 +228,25 @@ def test_the_documentation_has_the_recipe_of_the_copy() -> None:
     recipe = page.split("```sh\n")[1].split("```")[0]
     indented = "".join(f"    {line}\n" if line else "\n" for line in recipe.splitlines())
     assert indented in (root / "exporter/copies/README.txt").read_text("utf-8")
+
+
+def test_a_copy_is_pruned_only_with_its_identity(program: Program, archive: Path, copy: Path, alice: Owner) -> None:
+    """A prune reads the versions back, which the writer's own key cannot decrypt."""
+    right(program("prune", archive, "--keep-last", "1"))
+    before = files_in(copy)
+    send = ("sync", archive, copy, "--encrypt-to", alice.recipient, "--prune")
+    done = program(*send)
+    assert done.code == 2, done.err
+    assert "--identity" in done.err
+    assert files_in(copy) == before
+    shutil.copytree(copy / "versions/000002", copy / "versions.new/000002")
+    manifest = copy / "versions/000002/manifest.json.age"
+    manifest.rename(copy / "manifest")
+    assert "a prune of this copy was interrupted" in program("verify", copy).out
+    assert program("verify", copy).code == 13
+    (copy / "manifest").rename(manifest)
+    shutil.rmtree(copy / "versions.new")
+    key = ("--identity", alice.file)
+    right(program(*send, *key))
+    right(program("verify", copy, *key))
+    assert len(list((copy / "versions").iterdir())) == 1
