@@ -57,7 +57,7 @@ from exporter.errors import (
     RunRefused,
     UsageError,
 )
-from exporter.message import message, said
+from exporter.message import message, message_n, said
 from exporter.model.kinds import Kind
 from exporter.service.declarations import BLOG_V1
 from exporter.service.joined import JoinedRecords
@@ -559,9 +559,9 @@ class BackupRun:
         if self.settings.assets is None:
             self.outcome.assets = unread_assets(self._layout, records)
             return
-        store = AssetStore(self._layout)
+        store, service = AssetStore(self._layout), self._joins or self.service
         download = AssetDownload(
-            self._joins or self.service,
+            service,
             records,
             store,
             self._layout.work / "assets.jsonl",
@@ -570,8 +570,16 @@ class BackupRun:
             self.clock,
             self._emit,
             CapturedFiles.of(self._layout, store, self.settings.assets.max_bytes),
+            EntryPublication(service, records, self.settings.declared, self.clock.now()).is_public,
         )
         self.outcome.assets = await read_assets(download, ledgers[Kind.ASSETS])
+        if download.withheld:
+            text = message_n(
+                "The web archive was not asked for {n:,} file: no entry that shows it is known to be public.",
+                "The web archive was not asked for {n:,} files: no entry that shows them is known to be public.",
+                download.withheld,
+            )
+            self._emit(SourceNotes((text,)))
 
     def _note_reading(self) -> None:
         notes = list(self.service.notes)

@@ -186,3 +186,27 @@ def test_both_pages_have_the_same_commands() -> None:
     pages = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("closing.md", "closing.ja.md")]
     english, japanese = (re.findall(r"^ +blog-exporter .*", page, re.MULTILINE) for page in pages)
     assert english == japanese
+
+
+def test_a_web_archive_is_asked_only_after_the_flags_are_declared(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blog = demo_blog()
+    with DemoService(blog).run_in_thread() as service:
+        pictures = tuple(map(str, blog.pictures))
+        service.before = faults.only(next(iter(blog.pictures)), faults.status(404))
+        run = backup_command(
+            service, tmp_path / "archive", "--allow-private-network", "--no-site", "--no-markdown", "--retries", 0,
+            "--file-url", service.base_url + "/v1/blog/user/{user_id}/{mtime}", "--retry-lost",
+            "--archive-fallback", service.base_url + "/web/{url}",
+        )  # fmt: skip
+
+        def asked() -> list[str]:
+            return [each.path for each in service.requests if each.path.startswith("/web/")]
+
+        assert "The web archive was not asked for " in program(*run).err
+        assert (asked(), len(pictures) > 1) == ([], True)
+        monkeypatch.setenv("BLOG_EXPORTER_PUBLIC_OPEN_FLG", "1")
+        monkeypatch.setenv("BLOG_EXPORTER_PERIOD_FLG_PUBLIC", "yes")
+        program(*run)
+        assert asked()

@@ -66,11 +66,13 @@ class Fetched:
         asset: its record, without ``refs``; ``sha256`` is ``None`` if it could not be read.
         answer: the last answer, if there was one.
         unchanged: whether the server answered that the stored file is unchanged.
+        elsewhere: whether a web archive may have the file, which could not be read.
     """
 
     asset: Asset
     answer: Download | None = None
     unchanged: bool = False
+    elsewhere: bool = False
 
 
 class _Failed(Exception):
@@ -131,8 +133,12 @@ class Fetcher:
     locate: Callable[[str], str]
     captured: CapturedFiles | None = None
 
-    async def fetch(self, url: str, expected: Expected, known: Download | None = None) -> Fetched:
+    async def fetch(
+        self, url: str, expected: Expected, known: Download | None = None, *, public: bool = False
+    ) -> Fetched:
         """Read the file at ``url``; ``known`` is the answer of the stored file.
+
+        Only an address that is ``public`` may be sent to the web archive: it may publish what it is asked for.
 
         Raises:
             BlogExporterError: the file could not be written.
@@ -145,14 +151,15 @@ class Fetcher:
             asset = await finish_in_thread(partial(self.captured.fetch, url, expected))
             if asset is not None:
                 return Fetched(asset)
-        if failed.elsewhere and self.fallback is not None:
+        if public and failed.elsewhere and self.fallback is not None:
             source = self.fallback.replace("{url}", url)
             try:
                 found = await self._read(source, expected, None)
                 return Fetched(replace(found.asset, url=url, source=source), None)
             except _Failed:
                 pass
-        return Fetched(Asset(url, failed.status, bytes=failed.size, error=said(failed), absence=failed.state))
+        absent = Asset(url, failed.status, bytes=failed.size, error=said(failed), absence=failed.state)
+        return Fetched(absent, elsewhere=failed.elsewhere)
 
     async def _read(self, url: str, expected: Expected, known: Download | None) -> Fetched:
         part = self.store.part(url)
@@ -302,6 +309,8 @@ class AssetDownload:
         clock: the time of the run.
         emit: is called with events.
         captured: the files of the archive's captures.
+        is_public: returns whether an entry is public. A web archive is asked only for pictures of public entries.
+        withheld: the number of files that it was therefore not asked for, set by the run.
 
     Raises:
         UsageError: the archive fallback has no ``{url}``.
@@ -316,6 +325,7 @@ class AssetDownload:
     clock: Clock
     emit: Callable[[AssetEvent], None] = lambda _: None
     captured: CapturedFiles | None = None
+    is_public: Callable[[str], bool | None] = lambda _: False
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -336,6 +346,7 @@ class AssetDownload:
         )
         self._result = AssetResult(statistics=downloader.statistics)
         self._fetched: dict[str, Fetched] = {}
+        self.withheld = 0
 
     async def run(self) -> AssetResult:
         """Run; afterwards the files are durable in the store. The next run resumes a cancelled one.
@@ -421,7 +432,10 @@ class AssetDownload:
 
         async def read(url: str) -> None:
             known = self._known(decisions[url], self._log.attempts.get(url))
-            self._fetched[url] = await self._fetcher.fetch(url, wanted[url].expected, known)
+            public = any(map(self.is_public, wanted[url].entries))
+            fetched = await self._fetcher.fetch(url, wanted[url].expected, known, public=public)
+            self._fetched[url] = fetched
+            self.withheld += self.settings.archive_fallback is not None and not public and fetched.elsewhere
             self._note(wanted[url], decisions[url], self._fetched[url])
 
         todo = list(interleave_hosts(url for url in planned if url not in self._fetched))

@@ -507,6 +507,7 @@ async def test_a_page_in_place_of_a_picture_is_a_failure(served: Web, blog: Blog
 async def test_what_is_gone_is_asked_of_a_web_archive(served: Web, blog: Blog) -> None:
     served.pictures[f"/web/{served.url}/a.jpg"] = png(1)
     blog.entry(1, shown(f"{served.url}/a.jpg") + shown(f"{served.url}/b.jpg"))
+    blog.public = {"1"}
     result = await blog.backup(settings(archive_fallback=served.url + "/web/{url}"))
     first, second = result.records.values()
     assert first["sha256"] == sha(png(1))
@@ -516,6 +517,24 @@ async def test_what_is_gone_is_asked_of_a_web_archive(served: Web, blog: Blog) -
     again = await blog.backup(settings(archive_fallback=served.url + "/web/{url}"))
     assert again.records == result.records
     assert set(served.asked) == {"/b.jpg", f"/web/{served.url}/b.jpg"}
+
+
+async def test_a_web_archive_is_asked_only_for_pictures_of_public_entries(served: Web, blog: Blog) -> None:
+    """Also after an entry became private, and again when it is public; an upload that no public entry shows is not."""
+    for name in "abc":
+        served.pictures[f"/web/{served.url}/{name}.jpg"] = png(1)
+    blog.entry(1, shown(f"{served.url}/a.jpg") + shown(f"{served.url}/b.jpg"))
+    blog.entry(2, shown(f"{served.url}/b.jpg"))
+    blog.file(1, file_url=f"{served.url}/c.jpg")
+    asked = settings(archive_fallback=served.url + "/web/{url}")
+    blog.public = {"2"}
+    await blog.backup(asked)
+    assert {path for path in served.asked if path.startswith("/web/")} == {f"/web/{served.url}/b.jpg"}
+    blog.public = {"1"}
+    await blog.backup(asked)
+    assert {path for path in served.asked if path.startswith("/web/")} == {
+        f"/web/{served.url}/a.jpg", f"/web/{served.url}/b.jpg",
+    }  # fmt: skip
 
 
 async def test_a_fallback_without_the_address_is_refused(blog: Blog) -> None:

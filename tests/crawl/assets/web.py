@@ -71,6 +71,7 @@ class Blog:
         self.clock = JumpClock()
         self.events: list[AssetEvent] = []
         self.loaded: list[str] = []
+        self.public: set[str] = set()
 
     def scan(self, kind: Kind) -> Iterator[tuple[str, dict[str, Any]]]:
         for record_id in sorted(self.kinds[kind], key=sort_key):
@@ -97,8 +98,9 @@ class Blog:
         store, journal = AssetStore(self.layout), self.layout.work / "assets.jsonl"
         async with Engine(clock=self.clock, resolver=resolver) as engine:
             result = await AssetDownload(
-                DEFAULT_SERVICE, self, store, journal, settings, engine, self.clock, self.events.append
-            ).run()
+                DEFAULT_SERVICE, self, store, journal, settings, engine, self.clock, self.events.append,
+                is_public=self.public.__contains__,
+            ).run()  # fmt: skip
         self.kinds[Kind.ASSETS] = dict(result.records)
         return result
 
