@@ -9,7 +9,7 @@ import click
 from exporter.cli.help import cli_command
 from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import Output
-from exporter.message import message, suggested
+from exporter.message import message, message_n, suggested
 
 if TYPE_CHECKING:
     from exporter.archive.archive import Archive
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     help=message(
         """Take SOURCE, such as public-site or movable-type, out of the archive in DIR: the wrong blog was joined.
 
-        A new version has only what the other sources gave. Earlier versions keep everything. The next backup does not
-        read SOURCE again, unless you name it."""
+        A new version has only what the other sources gave. Entries that SOURCE no longer shows may become public.
+        Earlier versions keep everything. The next backup does not read SOURCE again, unless you name it."""
     ),
 )
 @archive_argument
@@ -51,5 +51,16 @@ def command(*, out: Output, archive: Archive, settings: Settings, source: str) -
         removed=done.removed,
         changed=done.changed,
     )
+    if done.shown_again:
+        out.warn(
+            message_n(
+                "{n:,} entry that {source} no longer shows counted as private. It now counts as the other sources have "
+                "it, so exports may publish it.",
+                "{n:,} entries that {source} no longer shows counted as private. They now count as the other sources "
+                "have them, so exports may publish them.",
+                done.shown_again,
+                source=source,
+            )
+        )
     out.say("Earlier versions keep everything: {command}", command=suggested("log", archive.path))
     return 0

@@ -39,11 +39,15 @@ _OF_A_SOURCE: Final = frozenset({"service", "base_url", "profile", "user", "toke
 
 @frozen
 class Unjoined:
-    """The new version, and the numbers of records of all kinds that changed in it and that only the source had."""
+    """The new version, and the numbers of records of all kinds that changed in it and that only the source had.
+
+    ``shown_again`` is the number of entries that only this source had withdrawn, so that they counted as private.
+    """
 
     version: int
     changed: int
     removed: int
+    shown_again: int = 0
 
 
 def unjoin(archive: Archive, settings: Settings, source: str, clock: Clock) -> Unjoined:
@@ -95,7 +99,8 @@ def unjoin(archive: Archive, settings: Settings, source: str, clock: Clock) -> U
             remember(archive.path, {}, without=_OF_A_SOURCE)
         refresh_latest(archive, present_views(settings, archive.path), segments=segments)
     every = counts.values()
-    return Unjoined(made.version, sum(each.changed for each in every), sum(each.gone for each in every))
+    changed, gone = sum(each.changed for each in every), sum(each.gone for each in every)
+    return Unjoined(made.version, changed, gone, left.shown_again)
 
 
 class _Left:
@@ -104,8 +109,11 @@ class _Left:
     def __init__(self, reads: JoinedRecords, source: str) -> None:
         self._reads = reads
         self._source = source
+        self.shown_again = 0
 
     def count(self, state: State, kind: Kind) -> KindCounts:
+        if kind is Kind.ENTRIES:
+            self.shown_again = sum({*gone_of(raw)} == {self._source} for _, raw in state.scan(kind))
         found = [change.identity is None for change in self.changes(state, kind)]
         gone = sum(found)
         return KindCounts(total=len(state.kinds[kind]) - gone, changed=len(found) - gone, gone=gone)

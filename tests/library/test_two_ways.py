@@ -160,6 +160,7 @@ async def test_what_only_one_way_gave_is_removed_on_its_evidence_alone(tmp_path:
             await from_pages(origin, root)
     lines = (root / "runs.jsonl").read_text("utf-8").splitlines()
     assert json.loads(lines[-1])["outcome"] == "refused"
+    assert unjoin(Archive.open(root), settings(), "public-site", SystemClock()).shown_again == 1
 
 
 async def test_another_blog_is_not_joined(tmp_path: Path) -> None:
