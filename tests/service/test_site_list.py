@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from exporter.errors import ServiceError
 from exporter.model.exchange import Response
 from exporter.service.interface import PageFacts
+from exporter.service.public_site import feeds, post_list
 from exporter.service.public_site.paths import SitePaths, site_paths
 from exporter.service.public_site.post_list import MAX_BARREN_PAGES, ListOptions, SiteList, SiteReading
 
@@ -97,6 +99,19 @@ def test_robots_txt_is_obeyed_and_names_sitemaps() -> None:
     assert any("other.example" in note for note in found.reading.notes)
     free = walk(answers, options=ListOptions(obey_robots=False))
     assert (free.ids, free.pause, free.complete) == (["a/", "b/", "b/2/"], None, True)
+
+
+def test_a_feed_with_too_many_items_is_named_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not called broken, and does not vouch for all posts, whatever it states."""
+    for module in (feeds, post_list):
+        monkeypatch.setattr(module, "MAX_ITEMS", 2)
+    whole = '<x:complete xmlns:x="http://purl.org/syndication/history/1.0"/><item>'
+    items = [{"url": f"{ORIGIN}/{name}/"} for name in "abc"]
+    for text in (feed("/a/", "/b/", "/c/").replace("<item>", whole, 1), json.dumps({"version": "1.1", "items": items})):
+        found = walk({"/": HOME, "/feed": text})
+        assert found.ids == ["a/", "b/"]
+        assert list(found.reading.notes) == ["the feed /feed has more than 2 items, and the others are left out"]
+        assert found.asked[-1] == "/", "the list pages follow"
 
 
 def test_a_site_that_forbids_its_home_is_not_read() -> None:

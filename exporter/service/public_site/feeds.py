@@ -81,6 +81,7 @@ class Feed:
         next: the address of the next page, or of the archive before this one; empty if there is none.
         complete: whether it states that it holds every entry (RFC 5005, section 2).
         mended: whether it was broken, so that items may be missing.
+        cut: whether it has more than ``MAX_ITEMS`` items, and only the first ones are in ``items``.
     """
 
     form: str
@@ -90,6 +91,7 @@ class Feed:
     next: str = ""
     complete: bool = False
     mended: bool = False
+    cut: bool = False
 
 
 def read_feed(text: str) -> Feed:
@@ -127,7 +129,8 @@ def read_feed(text: str) -> Feed:
         items,
         _following(channel) or _following(root),
         _is_complete(channel),
-        document.is_partial or full,
+        mended=document.is_partial and not full,
+        cut=full,
     )
 
 
@@ -264,7 +267,7 @@ def _json_feed(text: str) -> Feed:
         _said(value, "home_page_url"),
         list(_json_items(items)),
         _said(value, "next_url"),
-        mended=len(value["items"]) > MAX_ITEMS,
+        cut=len(value["items"]) > MAX_ITEMS,
     )
 
 

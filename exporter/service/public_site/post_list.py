@@ -18,7 +18,7 @@ from exporter.message import message, message_n, said
 from exporter.model.exchange import Request, Response
 from exporter.service.answers import refusal
 from exporter.service.interface import Call, Cursor, Page, PageFacts
-from exporter.service.public_site.feeds import Feed, FeedItem, NoFeed, read_feed
+from exporter.service.public_site.feeds import MAX_ITEMS, Feed, FeedItem, NoFeed, read_feed
 from exporter.service.public_site.paths import SitePaths
 from exporter.service.public_site.robots import Robots, read_robots
 from exporter.service.public_site.sitemaps import NoSitemap, read_sitemap
@@ -450,6 +450,14 @@ class SiteList:
             self._reading.note(
                 message("{address} is broken XML, and items may be missing", address=printable(path, _SHOWN_CHARACTERS))
             )
+        if feed.cut:
+            self._reading.note(
+                message(
+                    "the feed {address} has more than {most:,} items, and the others are left out",
+                    address=printable(path, _SHOWN_CHARACTERS),
+                    most=MAX_ITEMS,
+                )
+            )
         self._feeds_read += 1
         items: list[Any] = []
         known = 0
@@ -463,7 +471,7 @@ class SiteList:
 
     def _follow_feed(self, feed: Feed, path: str, *, new: int, known: int) -> None:
         """Request a feed's next page, unless this one has only posts that sitemaps have."""
-        if feed.complete:
+        if feed.complete and not feed.cut:
             self._whole_feed = True
         elif feed.next and (new or self._feeds_read == 1):
             self._ask_address("feed", self._absolute(feed.next, path))
