@@ -525,11 +525,13 @@ async def test_a_web_archive_is_asked_only_for_pictures_of_public_entries(served
         served.pictures[f"/web/{served.url}/{name}.jpg"] = png(1)
     blog.entry(1, shown(f"{served.url}/a.jpg") + shown(f"{served.url}/b.jpg"))
     blog.entry(2, shown(f"{served.url}/b.jpg"))
-    blog.file(1, file_url=f"{served.url}/c.jpg")
-    asked = settings(archive_fallback=served.url + "/web/{url}")
+    blog.file(1, user_id="c.jpg")
+    pattern = AddressPattern(served.url + "/{user_id}", "--file-url")
+    asked = settings(archive_fallback=served.url + "/web/{url}", file_url=pattern)
     blog.public = {"2"}
     await blog.backup(asked)
     assert {path for path in served.asked if path.startswith("/web/")} == {f"/web/{served.url}/b.jpg"}
+    assert "/c.jpg" in served.asked
     blog.public = {"1"}
     await blog.backup(asked)
     assert {path for path in served.asked if path.startswith("/web/")} == {
