@@ -7,7 +7,7 @@ file may come from a stranger, so every line is checked. It decides only about t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from exporter import lossless_json
 from exporter.archive import atomic
@@ -18,9 +18,6 @@ from exporter.message import message
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
-    from exporter.archive.safe_files import InnerPath
-
-FILE_NAME: Final = "declared.jsonl"
 
 
 @frozen
@@ -47,11 +44,6 @@ class FlagDeclaration:
         )
 
 
-def declared_path(layout: Layout) -> InnerPath:
-    """Return the file, which may be missing."""
-    return layout.root / FILE_NAME
-
-
 def read_declarations(layout: Layout, service: str) -> list[FlagDeclaration]:
     """Return the declarations about a service's flags, oldest first.
 
@@ -70,7 +62,7 @@ def add_declaration(layout: Layout, declaration: FlagDeclaration) -> None:
     """
     data = _bytes_of(layout)
     _in(layout, data)
-    path = declared_path(layout)
+    path = layout.declared
     with atomic.translated(path):
         atomic.write_file(path, data + declaration.line())
 
@@ -80,13 +72,13 @@ def damaged_declaration(layout: Layout, fault: str) -> ArchiveDamaged:
     return ArchiveDamaged(
         "{path} is damaged: {fault}. It says which entries are public: restore it from another copy of the archive, or "
         "remove it and declare them again.",
-        path=declared_path(layout),
+        path=layout.declared,
         fault=fault,
     )
 
 
 def _bytes_of(layout: Layout) -> bytes:
-    path = declared_path(layout)
+    path = layout.declared
     try:
         return path.read_bytes(MAX_DOCUMENT_BYTES)
     except FileNotFoundError:

@@ -19,7 +19,6 @@ from exporter.archive.declared import (
     FlagDeclaration,
     add_declaration,
     damaged_declaration,
-    declared_path,
     read_declarations,
 )
 from exporter.archive.layout import Layout
@@ -107,7 +106,7 @@ def declared_flags(
         if name == flags.comments or not all_as_draft
     }
     if used:
-        path = printable(str(declared_path(layout)))
+        path = printable(str(layout.declared))
         about: dict[str, Any] = {"said": printable(as_settings(used), _CHARACTERS_SHOWN), "path": path}
         out.say("Using the answers kept for {blog_id}: {said} (in {path})", blog_id=printable(blog_id), **about)
     return _limited(service.declared(found, all_as_draft=all_as_draft), kept, service)
@@ -276,7 +275,7 @@ def keep_answers(
         return
     where: dict[str, Any] = {
         "blog_id": printable(archive.info.blog_id),
-        "path": printable(str(declared_path(archive.layout))),
+        "path": printable(str(archive.layout.declared)),
     }
     out.say("Kept for {blog_id}, so that you need not repeat it: {answers} (in {path})", answers=shown, **where)
 
