@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import ipaddress
 import re
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +21,9 @@ MAX_TOKEN_CHARACTERS: Final = 16_384
 
 _TELLING_CHARACTERS: Final = 8
 """A shorter secret may be in a text by chance."""
+
+_PLAIN_RUN: Final = re.compile("[0-9A-Za-z]+")
+"""Characters that no encoding changes."""
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
 _HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
@@ -185,8 +190,39 @@ class TokenSource(Protocol):
         """
 
 
+def _forms(secret: str) -> set[str]:
+    if len(secret) < _TELLING_CHARACTERS:
+        return {secret}
+    data = _encoded(secret)
+    return {secret, *(code(data).decode().rstrip("=") for code in (b64encode, urlsafe_b64encode))}
+
+
+def _spelled(form: str) -> str:
+    """Return a pattern of a text that may be encoded for an address, HTML or JSON."""
+    return "".join(_spelled_mark(mark, optional=len(form) >= _TELLING_CHARACTERS) for mark in form)
+
+
+def _spelled_mark(mark: str, *, optional: bool) -> str:
+    if _PLAIN_RUN.fullmatch(mark):
+        return mark
+    number = ord(mark)
+    percent = "".join(f"%{byte:02x}" for byte in _encoded(mark))
+    ways = [
+        re.escape(mark),
+        f"(?i:{percent}|&#0*{number};|&#x0*{number:x};|\\\\u{number:04x})",
+        *([re.escape(html.escape(mark))] if mark in "&<>\"'" else []),
+        *([re.escape(f"\\{mark}")] if mark in '/"\\' else []),
+        *([r"\+"] if mark == " " else []),
+    ]
+    return f"(?:{'|'.join(reversed(ways))}){'?' if mark == ' ' and optional else ''}"
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
 class Redactor:
-    """Replaces secrets by ``***``, including their URL-encoded and JSON-escaped forms.
+    """Replaces secrets by ``***``, also encoded for an address, HTML or JSON, without their spaces, and in base64.
 
     Attributes:
         secrets: all secrets that it knows.
@@ -194,28 +230,21 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self.secrets: frozenset[str] = frozenset()
-        self._forms: set[str] = set()
-        self._telling: list[bytes] = []
+        self._telling: list[tuple[bytes, re.Pattern[bytes]]] = []
         self._secrets: re.Pattern[str] | None = None
         self.learn(secrets)
 
     def learn(self, secrets: Iterable[str]) -> None:
         """Add secrets to replace from now on."""
-        new = frozenset(filter(None, secrets))
-        self.secrets |= new
-        self._forms |= {
-            form
-            for secret in new
-            for form in (secret, quote(secret, safe=""), quote(secret), secret.replace("/", "\\/"))
-            if form
-        }
-        longest_first = sorted(self._forms, key=len, reverse=True)
+        self.secrets |= frozenset(secret for secret in secrets if secret.strip())
+        forms = {form for secret in self.secrets for form in _forms(secret)}
+        longest_first = sorted(forms, key=len, reverse=True)
         self._telling = [
-            form.encode("utf-8", "surrogatepass")
+            (max(_PLAIN_RUN.findall(form), key=len, default="").encode(), re.compile(_encoded(_spelled(form))))
             for form in longest_first
             if len(form) >= _TELLING_CHARACTERS and not form.isalpha()
         ]
-        self._secrets = re.compile("|".join(map(re.escape, longest_first))) if self._forms else None
+        self._secrets = re.compile("|".join(map(_spelled, longest_first))) if forms else None
 
     def __call__(self, text: str) -> str:
         """Return ``text`` without the secrets; the same object if it contains no secret."""
@@ -228,9 +257,9 @@ class Redactor:
 
         Short secrets and plain words stay, because a text may have them by chance.
         """
-        for form in self._telling:
-            if form in body:
-                body = body.replace(form, b"***")
+        for run, spellings in self._telling:
+            if run in body:  # no encoding changes it, and the search for it is fast
+                body = spellings.sub(b"***", body)
         return body
 
     def clean(self, error: Failure) -> Failure:

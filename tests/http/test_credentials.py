@@ -58,6 +58,30 @@ def test_the_redactor_finds_a_secret_in_all_its_spellings() -> None:
     assert redact("a/b+c= a%2Fb%2Bc%3D a\\/b+c= rest") == "*** *** *** rest"
 
 
+@pytest.mark.parametrize(
+    "echo",
+    [
+        "s3cr&t/ab+c 9='x",
+        "s3cr&amp;t/ab+c 9=&#x27;x",
+        "s3cr&#38;t&#x2F;ab&#43;c 9=&#39;x",
+        "s3cr\\u0026t\\/ab\\u002Bc 9=\\u0027x",
+        "s3cr%26t%2fab%2bc%209%3d%27x",
+        "s3cr%26t%2Fab%2Bc+9%3D%27x",
+        "s3cr&t/ab+c9='x",
+        "czNjciZ0L2FiK2MgOT0neA==",
+    ],
+)
+def test_an_echo_in_any_encoding_is_removed(echo: str) -> None:
+    redact = Redactor(["s3cr&t/ab+c 9='x"])
+    assert redact(f"<{echo}>").rstrip("=>") == "<***"
+    assert redact.masked(f"<{echo}>".encode()).rstrip(b"=>") == b"<***"
+
+
+def test_a_short_secret_is_not_looked_for_in_base64_or_without_spaces() -> None:
+    assert Redactor(["a b"])("ab YSBi a+b") == "ab YSBi ***"
+    assert Redactor([" "])("a b") == "a b"
+
+
 def test_the_longest_of_overlapping_secrets_is_removed_whole() -> None:
     assert Redactor(["abc", "abcdef"])("abcdef") == "***"
 
