@@ -48,6 +48,7 @@ from exporter.text import printable
 T = TypeVar("T")
 
 _MIB = 1024 * 1024
+_REFUSED: Final = 400
 _OBJECT_BYTES_PER_BYTE = 3
 _OK = 200
 _ANONYMOUS: Final = Credentials()
@@ -461,9 +462,10 @@ class Client:
 
         def parsed(response: HttpResponse) -> T:
             body = response.body
-            if self.echoes is not None:
+            # A refusal is shown cut to its first characters, so a secret must go before.
+            if self.echoes is not None or response.status >= _REFUSED:
                 body = self.credentials.redactor.masked(body)
-                if body is not response.body:
+                if body is not response.body and self.echoes is not None:
                     self.echoes.add(request.operation)
             return parse(Response(response.status, response.headers, body, objects, advice, token_header))
 

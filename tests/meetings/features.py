@@ -487,11 +487,7 @@ def places(records: list[dict[str, Any]], words: list[str]) -> list[str]:
     return [word for word in words if any(word in str(each) for each in records)]
 
 
-def _all(kind: type[Feature]) -> list[type[Feature]]:
-    return [kind, *(each for below in kind.__subclasses__() for each in _all(below))]
-
-
-FEATURES: Final = {each.name: each for each in _all(Feature)[1:]}
+FEATURES: Final[dict[str, type[Feature]]] = {each.name: each for each in Feature.__subclasses__()}
 ALONE: Final = {
     "app": "its jobs are the commands themselves, in processes",
     "init": "its first backup is the command backup, and nothing is there before it",
