@@ -142,8 +142,10 @@ def _sentence(event: BackupEvent, zone: tzinfo) -> str | None:
     match event:
         case Resumed():
             return message_n(
-                "Resuming the run of {started_at}: {n:,} record already read.",
-                "Resuming the run of {started_at}: {n:,} records already read.",
+                "Resuming the run of {started_at}: {n:,} record is kept as it was then. "
+                "Entries that the lists show as changed are read again.",
+                "Resuming the run of {started_at}: {n:,} records are kept as they were then. "
+                "Entries that the lists show as changed are read again.",
                 event.records,
                 started_at=shown(event.started_at, 40),
             )

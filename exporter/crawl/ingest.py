@@ -16,7 +16,7 @@ from exporter.crawl.events import ClockDiffers, EntriesPlanned, EntryRead, Event
 from exporter.crawl.freshness import Age, Refresh, entries_to_read
 from exporter.crawl.held import entry_held, group_held, user_held
 from exporter.crawl.kept_out import KeptOut
-from exporter.crawl.ledger import UNSEEN, EntryTexts, Ledger, Place, restore
+from exporter.crawl.ledger import UNSEEN, EntryTexts, Ledger, restore
 from exporter.crawl.sweep import MAX_ID_CHARACTERS, UNREADABLE, Sweep, SweepResult, compare_comments
 from exporter.crawl.tasks import for_each, run_together, task_group
 from exporter.errors import ApiError, ArchiveDamaged, BlogGone, NotAuthorised, ServiceError, TransportError
@@ -24,7 +24,7 @@ from exporter.frozen import frozen
 from exporter.message import message, said, stored
 from exporter.model.kinds import KIND_NAMES, Kind
 from exporter.model.publication import Declared
-from exporter.service.interface import BlogService, Cursor, EntryAnswer, Original, Validators, WrongRecord
+from exporter.service.interface import BlogService, EntryAnswer, Original, Validators, WrongRecord
 
 if TYPE_CHECKING:
     from exporter.archive.state import State
@@ -191,7 +191,6 @@ class Ingest:
     check: Callable[[Ingest], None] = lambda _: None
 
     def __post_init__(self) -> None:
-        self._known: dict[tuple[Kind, int], dict[Cursor, Place]] = {}
         self.ledgers = {kind: Ledger(self.state.kinds[kind], self.checkpoint.spools[kind]) for kind in Kind}
         self.texts = EntryTexts(self.service)
         self.full_text_in_lists = self.service.capabilities.full_text_in_lists
@@ -200,7 +199,6 @@ class Ingest:
         """Load the checkpoint of an interrupted run."""
         found = restore(self.checkpoint, self.ledgers, self.freshness)
         self.restored = found.records
-        self._known = {} if self.service.capabilities.linked_lists else found.pages
         self.answered, self.originals, self.shortages = found.answered, found.originals, found.shortages
         self.textless = found.textless
 
@@ -373,7 +371,6 @@ class Ingest:
                 self.service.pages(kind, self.settings.blog_id, entry_ids),
                 self.ledgers[kind],
                 self.emit,
-                self._known.pop((kind, number), {}),
                 before[kind].listed if kind in before else 0,
                 SweepResult(kind),
                 partial(self._take_entry, number) if whole and kind is Kind.ENTRY_LIST else None,
@@ -410,9 +407,10 @@ class Ingest:
             urgent = [entry_id for entry_id in first if items.seen(entry_id) != UNSEEN]
             wanted = entries_to_read(listed, changed, self.settings.refresh, self._age(), urgent)
         else:
-            again = (entry_id for entry_id, unread in self.unread.items() if number <= unread.last_try)
-            wanted = iter(dict.fromkeys([*to_read, *again]))
-        ids = [entry_id for entry_id in wanted if entries.seen(entry_id) < number]
+            failed = (entry_id for entry_id, unread in self.unread.items() if number <= unread.last_try)
+            wanted = iter(dict.fromkeys([*to_read, *failed]))
+        again = {*self.sweeps[-1][Kind.ENTRY_LIST].changed_meanwhile}
+        ids = [entry_id for entry_id in wanted if entries.seen(entry_id) < number or entry_id in again]
         if ids:
             self.emit(EntriesPlanned(len(ids)))
             if self.service.capabilities.entries_at_once > 1 and len(ids) >= _MIN_TOGETHER:

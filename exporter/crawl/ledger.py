@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from exporter.crawl.freshness import Freshness
     from exporter.lossless_json import Frozen
     from exporter.model.records import Raw
-    from exporter.service.interface import BlogService, Cursor
+    from exporter.service.interface import BlogService
 
+_FIRST_SWEEP: Final = 1
 UNSEEN = 0
 _TEXT_BUCKETS: Final = 4096
 """Texts are counted by two parts of their hash, so that memory stays constant. Different texts rarely share both."""
@@ -45,11 +46,13 @@ class Observed(NamedTuple):
         agrees: the sweep before saw the same content; in the first sweep: the archive has the same content.
         again: this sweep has already seen the id.
         otherwise: this sweep has already seen the id with other content.
+        after_all: an interrupted run saw other content.
     """
 
     agrees: bool
     again: bool
     otherwise: bool
+    after_all: bool
 
 
 class Ledger:
@@ -193,7 +196,8 @@ class Ledger:
             self._sight(base, fresh, sweep)
         else:
             self._put(key, base, fresh, identity, self.spool.put(record_id, frozen), sweep)
-        return Observed(agrees, seen == sweep, seen == sweep and not same)
+        after_all = fresh is not None and seen == UNSEEN and not same
+        return Observed(agrees, seen == sweep, seen == sweep and not same, after_all)
 
     def restore(self, record_id: str, identity: bytes, place: Place, sweep: int) -> None:
         """Set a record to a line of the spool."""
@@ -254,9 +258,9 @@ class Ledger:
         yield from (str(key) for key, _ in ids.items() if self.seen(str(key)) < sweep)
 
     def vanished(self, sweep: int) -> Iterator[str]:
-        """Yield the ids that are not in the archive and that only sweeps of this run before ``sweep`` have seen."""
+        """Yield the ids that are not in the archive and that only an interrupted run or an earlier sweep has seen."""
         for key, row in self.fresh.keys.items():
-            if UNSEEN < self._fresh_seen[row] < sweep:
+            if self._fresh_seen[row] < sweep and self.base.keys.find(key) is None:
                 yield str(key)
 
     def known(self) -> Iterator[str]:
@@ -376,7 +380,6 @@ class Restored:
 
     Attributes:
         records: the number of records.
-        pages: for each list and sweep, the completed pages with the positions of their notes.
         answered: the entries whose answers carry comments, and whether these are restored.
         originals: the asset records of kept answers, by their addresses.
         shortages: by entry, the sentence about comments that its answer states and does not carry.
@@ -384,7 +387,6 @@ class Restored:
     """
 
     records: int = 0
-    pages: dict[tuple[Kind, int], dict[Cursor, Place]] = field(default_factory=dict)
     answered: dict[str, bool] = field(default_factory=dict)
     originals: dict[str, dict[str, Any]] = field(default_factory=dict)
     shortages: dict[str, str] = field(default_factory=dict)
@@ -395,36 +397,27 @@ def restore(checkpoint: Checkpoint, ledgers: Mapping[Kind, Ledger], freshness: F
     """Fill the ledgers from the checkpoint's files.
 
     A record counts only with the note that follows it. An invalid line, or a record that contradicts its hash, ends the
-    file, because a power cut may damage the last writes. Pages that could not be read are requested again in the newest
-    sweep; in earlier sweeps they stay unread, because later sweeps already followed.
+    file, because a power cut may damage the last writes. The lists are read again from the first sweep on, and entries
+    count as read in it. So an entry is read again if its list item has changed since.
     """
     found = Restored()
-    failed: list[tuple[Kind, int, Cursor]] = []
     for kind, spool in checkpoint.spools.items():
-        for offset, note, records, length in _passages(spool):
+        for note, records in _passages(spool):
             for record_id in _ids(note):
                 if record_id in records:
                     ledgers[kind].restore(record_id, *records[record_id], UNSEEN)
-            if "page" in note:
-                found.pages.setdefault((kind, note["sweep"]), {})[note["page"]] = (offset, length)
-                if "failed" in note:
-                    failed.append((kind, note["sweep"], note["page"]))
-            else:
+            if "page" not in note:
                 _take_reading(note, ledgers[kind], freshness, found)
         found.records += len(ledgers[kind].fresh)
     for entry_id in [each for each, commented in found.answered.items() if not commented]:
         # The comments were not yet on disk when the run was killed, so the entry is read again.
         ledgers[Kind.ENTRIES].mark(entry_id, UNSEEN)
         del found.answered[entry_id]
-    last = max((sweep for _, sweep in found.pages), default=0)
-    for kind, sweep, page in failed:
-        if sweep == last:
-            found.pages[kind, sweep].pop(page, None)
     return found
 
 
-def _passages(spool: Spool) -> Iterator[tuple[int, dict[str, Any], dict[str, tuple[bytes, Place]], int]]:
-    """Yield each note of a spool with its position and records; remove everything after a damaged line.
+def _passages(spool: Spool) -> Iterator[tuple[dict[str, Any], dict[str, tuple[bytes, Place]]]]:
+    """Yield each note of a spool with its records; remove everything after a damaged line.
 
     Later lines cannot be trusted: a note without its record means that the version already has the record.
     """
@@ -442,7 +435,7 @@ def _passages(spool: Spool) -> Iterator[tuple[int, dict[str, Any], dict[str, tup
             _ids(note)
         except (ValueError, TypeError, KeyError):
             break
-        yield offset, note, records, len(line)
+        yield note, records
         records, begun = {}, offset + len(line)
     else:
         return
@@ -474,9 +467,9 @@ def _take_reading(note: dict[str, Any], ledger: Ledger, freshness: Freshness, fo
     if "comments" in note:
         found.answered[note["of"]] = True
         for record_id in note["comments"]:
-            ledger.mark(record_id, note["sweep"])
+            ledger.mark(record_id, _FIRST_SWEEP)
         return
-    ledger.mark(note["read"], note["sweep"])
+    ledger.mark(note["read"], _FIRST_SWEEP)
     freshness.note(note["read"], *_read_as(note))
     if "textless" in note:
         found.textless.add(note["read"])

@@ -12,7 +12,6 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exporter import lossless_json
-from exporter.crawl.checkpoint import note_of
 from exporter.crawl.events import PageRead
 from exporter.crawl.held import page_held
 from exporter.crawl.kept_out import KeptOut
@@ -26,7 +25,7 @@ from exporter.service.interface import BlogService, Cursor, Page, PageFacts, Pag
 
 if TYPE_CHECKING:
     from exporter.crawl.events import Event
-    from exporter.crawl.ledger import Ledger, Place
+    from exporter.crawl.ledger import Ledger, Observed
     from exporter.http.engine import ServiceClient
     from exporter.model.exchange import Response
 
@@ -53,6 +52,7 @@ class SweepResult:
         listed: the number of distinct records.
         differing: how many of them are new or changed since the sweep before (in a first sweep: since the archive).
         to_read: for the entry list, the ids of these; in a first sweep without the new ones, which are read anyway.
+        changed_meanwhile: for the entry list, the ids of these that an interrupted run had listed otherwise.
         agreed: whether it saw exactly the same as the sweep before.
         problems: sentences about pages and items that could not be used.
         doubts: sentences about pages that contradict one another, possibly because the list changed meanwhile.
@@ -79,6 +79,7 @@ class SweepResult:
     listed: int = 0
     differing: int = 0
     to_read: list[str] = field(default_factory=list)
+    changed_meanwhile: list[str] = field(default_factory=list)
     agreed: bool = False
     problems: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
@@ -215,7 +216,6 @@ class Sweep:
         paginator: of the list.
         ledger: receives the records.
         emit: is called for every page.
-        known: the pages that an interrupted run had completed.
         listed_before: the number of records in the sweep before.
         result: filled by the sweep.
         take_entry: receives each item with its id if items are whole entries; the list then keeps a part of them.
@@ -229,7 +229,6 @@ class Sweep:
     paginator: Paginator
     ledger: Ledger
     emit: Callable[[Event], None]
-    known: Mapping[Cursor, Place]
     listed_before: int
     result: SweepResult
     take_entry: Callable[[str, dict[str, Any]], None] | None = None
@@ -282,14 +281,9 @@ class Sweep:
             for cursor in self.paginator.wanted(concurrency):
                 self._asked += 1
                 number = cursor if isinstance(cursor, int) else self._asked
-                ahead = asked and cursor not in self.known
-                task = group.create_task(self._read_ahead(cursor, number)) if ahead else None
+                task = group.create_task(self._read_ahead(cursor, number)) if asked else None
                 asked.append(_Asked(cursor, number, task))
-            turn = asked.popleft()
-            if turn.cursor in self.known:
-                self._replay(turn)
-            else:
-                await self._ingest(turn)
+            await self._ingest(asked.popleft())
         for unwanted in asked:
             if unwanted.task is not None:
                 unwanted.task.cancel()
@@ -438,8 +432,8 @@ class Sweep:
                 )
             if not observed.agrees:
                 differing += 1
-                if of_entries and (self.number > 1 or record_id in ledger.base):
-                    to_read.append(record_id)
+            if of_entries and self._is_to_read(record_id, observed):
+                to_read.append(record_id)
             ids.append(record_id)
             here.add(record_id)
         records: dict[str, Any] = {"ids": ids, "amounts": amounts, "owners": owners, "hidden": hidden}
@@ -462,6 +456,12 @@ class Sweep:
         }
         self._note(note)
         self._count(asked, facts, note)
+
+    def _is_to_read(self, record_id: str, observed: Observed) -> bool:
+        """Return whether a list item shows that its entry has changed."""
+        if observed.after_all:
+            self.result.changed_meanwhile.append(record_id)
+        return observed.after_all or (not observed.agrees and (self.number > 1 or record_id in self.ledger.base))
 
     def _keep_out(self, items: list[Any], digest: hashlib._Hash) -> _Forgotten:
         """Take forgotten records out of a page."""
@@ -489,21 +489,6 @@ class Sweep:
             return item
         self.take_entry(record_id, item)
         return self.service.listed_part(item)
-
-    def _replay(self, asked: _Asked) -> None:
-        """Ingest a page from the note of an interrupted run; the ledger already has its records."""
-        place = self.known[asked.cursor]
-        note = note_of(self.ledger.note(*place)) or {}
-        if "failed" in note:
-            self._fail(asked, ServiceError(restored(note["failed"])), missing=note["missing"])
-            return
-        if self.pages is not None:
-            self.pages.add(note["answer"], place)
-        records = note["records"]
-        new = [at for at, each in enumerate(records["ids"]) if self.ledger.mark(each, self.number) != self.number]
-        seen = len(new) + _forgotten_of(note).new
-        counted = {"cursor": asked.cursor, "new": seen, "new_size": self.result.count(records, new)}
-        self._count(asked, PageFacts(**{**note["facts"], **counted}), note)
 
     def _count(self, asked: _Asked, facts: PageFacts, note: dict[str, Any]) -> None:
         result = self.result

@@ -59,19 +59,18 @@ def asked(crawl: Crawl) -> list[str]:
         (PageRead(Kind.COMMENTS, 2, 2, 4), 1), (SweepDone(2, True), 1),
     ],
 )  # fmt: skip
-async def test_only_requests_in_flight_are_repeated(crawl_of: MakeCrawl, when: Event | type[Event], count: int) -> None:
+async def test_only_entries_in_flight_are_repeated(crawl_of: MakeCrawl, when: Event | type[Event], count: int) -> None:
     blog = generated_blog(15, 18, 11)
     pages = ServiceOptions(entry_page_size=5, comment_page_size=5, file_page_size=5)
     async with DemoService(blog, pages) as service:
         crawl = crawl_of(service)
-        whole = 2 * (3 + 4 + 3) + 15 + 1
         await die(crawl, when, count)
-        before = len(service.requests)
+        before = len(crawl.gets)
         ran = await crawl.run()
         assert ran.code == 0
         assert ran.of(Resumed)[0].started_at == ran.outcome.resumed_from == "2026-03-01T12:00:00Z"
-        # The user is requested again, and the requests in flight: pages of each list, and entries.
-        assert len(service.requests) + before <= whole + 1 + 3 * 8
+        # The user and the lists are requested again, and the entries in flight.
+        assert len(crawl.gets) + before <= 15 + 8
         assert folded(crawl.root) == held(blog)
         assert findings(crawl.root) == []
         assert not (crawl.root / ".work/checkpoint").exists()
@@ -131,11 +130,12 @@ async def test_an_entry_whose_note_is_torn_off_is_read_again(crawl_of: MakeCrawl
         assert folded(crawl.root) == held(blog)
 
 
-async def test_changes_after_the_kill_are_found(crawl_of: MakeCrawl) -> None:
+@pytest.mark.parametrize("when", [SweepDone(1, False), SweepDone(2, True)], ids=["first sweep", "last sweep"])
+async def test_changes_after_the_kill_are_found(crawl_of: MakeCrawl, when: SweepDone) -> None:
     blog = generated_blog(45, 10, 0)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)
-        await die(crawl, SweepDone(1, False))
+        await die(crawl, when)
         blog.entries[7] = {**fields(blog.entries[7]), "title": "改題", "entry_text": "新"}
         del blog.entries[9]
         blog.entries[46] = {**fields(blog.entries[3]), "entry_id": "46"}
@@ -145,41 +145,6 @@ async def test_changes_after_the_kill_are_found(crawl_of: MakeCrawl) -> None:
         found = folded(crawl.root)
         assert found[Kind.ENTRIES]["7"] == held(blog)[Kind.ENTRIES]["7"]
         assert "46" in found[Kind.ENTRIES]
-
-
-async def test_a_page_that_failed_is_asked_for_again_on_resuming(crawl_of: MakeCrawl) -> None:
-    blog = generated_blog(5, 100, 5)
-    async with DemoService(blog) as service:
-        crawl = crawl_of(service)
-        service.before = faults.only("comment/list?id=generated.blog.example.jp&page=3", faults.status(404))
-        await die(crawl, EntryRead, 2)
-        service.before = None
-        ran = await crawl.run()
-        assert ran.code == 0
-        first = asked(crawl)[: -(1 + 5 + 1)]
-        assert "/blog/v1/comment/list 3" in first
-        assert asked(crawl).count("/blog/v1/comment/list 2") == 1
-        assert folded(crawl.root) == held(blog)
-
-
-async def test_a_page_that_failed_in_an_earlier_sweep_stays_failed(crawl_of: MakeCrawl) -> None:
-    """Later sweeps continued after the failure; only they count in the end."""
-    blog = generated_blog(5, 100, 5)
-    async with DemoService(blog) as service:
-        crawl = crawl_of(service)
-        bad = faults.status(404)
-        service.before = faults.first_of(
-            faults.only("comment/list?id=generated.blog.example.jp&page=3", faults.times(1, bad)),
-            faults.only("comment/list?id=generated.blog.example.jp&page=1", faults.times(0, bad)),
-        )
-        await die(crawl, PageRead(Kind.COMMENTS, 2, 4, 5))
-        service.before = None
-        ran = await crawl.run()
-        assert ran.code == 0
-        # The rest of the second sweep, and a third with the same result.
-        assert ran.outcome.sweeps == 3
-        assert asked(crawl).count("/blog/v1/comment/list 3") == 1
-        assert folded(crawl.root) == held(blog)
 
 
 async def test_a_list_that_failed_whole_in_an_earlier_sweep(crawl_of: MakeCrawl) -> None:
@@ -199,12 +164,12 @@ async def test_a_run_that_is_killed_repeatedly(crawl_of: MakeCrawl) -> None:
     blog = generated_blog(60, 70, 41)
     async with DemoService(blog) as service:
         crawl = crawl_of(service)
-        total = 0
+        read = 0
         for _ in range(4):
             await die(crawl, EntryRead, 4)
-            total += len(service.requests)
+            read += len(crawl.gets)
         assert (await crawl.run()).code == 0
-        assert total + len(service.requests) <= 2 * 10 + 60 + 1 + 4 * (1 + 8)
+        assert read + len(crawl.gets) <= 60 + 4 * 8
         assert folded(crawl.root) == held(blog)
 
 
