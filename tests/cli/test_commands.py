@@ -107,9 +107,15 @@ def test_status_reports_an_old_backup_to_a_monitor(program: Program, made: Path)
 def test_status_reports_an_interrupted_run_and_a_writer(program: Program, archive: Path) -> None:
     work = archive / ".work"
     (work / "checkpoint").mkdir()
-    (work / "lock").write_text('{"pid":7,"host":"h","since":"2026-01-01T00:00:00Z"}', encoding="utf-8")
+    holder = {"pid": 7, "host": "h", "since": "2026-01-01T00:00:00Z"}
+    (work / "lock").write_text(json.dumps({**holder, "work": "backup"}), encoding="utf-8")
     shown = program("status", archive)
     assert shown.code == 0
+    assert "A run did not finish" not in shown.out
+    assert "process 7" in shown.out
+    (work / "lock").write_text(json.dumps(holder), encoding="utf-8")
+    shown = program("status", archive)
+    assert shown.code == 7
     assert "A run did not finish: the next backup resumes it." in shown.out
     assert "process 7" in shown.out
     (work / "lock").unlink()
