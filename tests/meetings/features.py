@@ -259,6 +259,7 @@ class Sync(Feature):
         world.backup(root=restored)
         assert Archive.open(restored).newest() == before, "the restored archive reads the same blog"
         assert places_with([restored, *world.copies], *world.forgotten_words) == []
+        shutil.rmtree(restored)
 
 
 class Fleet(Feature):
