@@ -5,9 +5,10 @@ Whatever the order: nothing hidden is public, nothing forgotten comes back, and 
 
 from __future__ import annotations
 
+import shutil
 from contextlib import AsyncExitStack
 from datetime import timedelta
-from itertools import permutations
+from itertools import permutations, product
 from pathlib import Path
 from typing import Final
 
@@ -68,34 +69,41 @@ class Blog:
         return shown and self.is_public(owner)
 
 
-async def check(tmp_path: Path, names: tuple[str, ...], change: str, forgotten: str, then: str) -> None:
-    root, content = tmp_path / "archive", Content.made()
+async def check_all(tmp_path: Path, names: tuple[str, ...], change: str, thens: tuple[str, ...]) -> None:
+    """Read the sources once, and then try everything that may happen in a copy of the archive."""
+    base = tmp_path / "base"
     async with AsyncExitStack() as opened:
         sources: list[Source] = []
         for name in names:
             source = SOURCES[name]()
             await opened.enter_async_context(source.opened(tmp_path))
             sources.append(source)
-        for source in sources:
-            done = await source.read(root, content)
+            done = await source.read(base, Content.made())
             assert done.outcome.exit_code == 0, done.outcome.problems
-        first, last = sources[0], sources[-1]
-        texts = words(content, forgotten, sources)
-        if texts:
-            archive = Archive.open(root)
-            forget(archive, first.settings(), request(Blog(root, first.settings()), forgotten))
-            assert places_with([root], *texts) == []
-        changed(content, change)
-        if then == "a second later":
-            content.change(FORGOTTEN, date=content.posts[FORGOTTEN].date + timedelta(seconds=1))
-        for source in [last, first, last] if then == "the other source" else [last, last]:
-            done = await source.read(root, content)
-            assert done.outcome.exit_code == 0, done.outcome.problems
-        if texts:
-            assert places_with([root], *texts) == []
-        blog = Blog(root, first.settings())
-        look(blog, change, forgotten, then, sources)
-        assert [each for each in verify(Archive.open(root)) if each.damage] == []
+        for forgotten, then in product(FORGET, thens):
+            root = Path(shutil.copytree(base, tmp_path / f"{forgotten} {then}" / "archive"))
+            await check(root, sources, change, forgotten, then)
+
+
+async def check(root: Path, sources: list[Source], change: str, forgotten: str, then: str) -> None:
+    content = Content.made()
+    first, last = sources[0], sources[-1]
+    texts = words(content, forgotten, sources)
+    if texts:
+        archive = Archive.open(root)
+        forget(archive, first.settings(), request(Blog(root, first.settings()), forgotten))
+        assert places_with([root], *texts) == []
+    changed(content, change)
+    if then == "a second later":
+        content.change(FORGOTTEN, date=content.posts[FORGOTTEN].date + timedelta(seconds=1))
+    for source in [last, first, last] if then == "the other source" else [last, last]:
+        done = await source.read(root, content)
+        assert done.outcome.exit_code == 0, done.outcome.problems
+    if texts:
+        assert places_with([root], *texts) == []
+    blog = Blog(root, first.settings())
+    look(blog, change, forgotten, then, sources)
+    assert [each for each in verify(Archive.open(root)) if each.damage] == []
 
 
 def words(content: Content, forgotten: str, sources: list[Source]) -> list[str]:
@@ -157,22 +165,14 @@ def look(blog: Blog, change: str, forgotten: str, then: str, sources: list[Sourc
 @pytest.mark.parametrize("name", SOURCES)
 @pytest.mark.thorough
 async def test_a_source_alone(tmp_path: Path, name: str, change: str) -> None:
-    for forgotten in FORGET:
-        for then in THEN[:2]:
-            folder = tmp_path / f"{forgotten} {then}"
-            folder.mkdir()
-            await check(folder, (name,), change, forgotten, then)
+    await check_all(tmp_path, (name,), change, THEN[:2])
 
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("names", list(permutations(JOINABLE, 2)), ids=" then ".join)
 @pytest.mark.thorough
 async def test_two_sources(tmp_path: Path, names: tuple[str, str], change: str) -> None:
-    for forgotten in FORGET:
-        for then in THEN:
-            folder = tmp_path / f"{forgotten} {then}"
-            folder.mkdir()
-            await check(folder, names, change, forgotten, then)
+    await check_all(tmp_path, names, change, THEN)
 
 
 async def test_a_file_joins_an_entry_of_which_the_address_shows_only_a_list_item(tmp_path: Path) -> None:
