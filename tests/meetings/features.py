@@ -269,17 +269,7 @@ class Fleet(Feature):
     commands = ("fleet",)
 
     def act(self) -> None:
-        world = self.world
-        listed = world.folder / "blogs.txt"
-        fleet = world.folder / "fleet"
-        given: tuple[object, ...] = ("--allow-private-network", "--rate", 10_000, "--retries", 0)
-        if isinstance(world, ServiceWorld):
-            listed.write_text(f"{OLD}\n", "utf-8")
-            given = (*given, *world.options[:2])
-        else:
-            assert isinstance(world, AddressWorld)
-            listed.write_text(f"blog service=public-site page_rules=livedoor base_url={world.origin}\n", "utf-8")
-        world.run("fleet", "run", listed, "--into", fleet, "--again-after", "0s", *given)
+        self.world.run_fleet()
 
     def look(self) -> None:
         self.act()
@@ -434,7 +424,7 @@ class Schedule(Feature):
 
 
 class SettingsLine(Feature):
-    """A setting is given on the command line and remembered; a variable has priority, and is not remembered."""
+    """A setting is given on the command line and remembered; a variable and a fleet's list have priority over that."""
 
     name = "settings"
 
@@ -446,6 +436,10 @@ class SettingsLine(Feature):
             patch.setenv("BLOG_EXPORTER_SITE_TITLE", "別の題")
             assert "別の題" in self._index()
         assert "潮だより" in self._index()
+        if isinstance(self.world, ServiceWorld):
+            self.world.run_fleet('site_title="みっつめ"', "--site")
+            assert "みっつめ" in (self.world.root / "latest" / "site" / "index.html").read_text("utf-8")
+            assert "潮だより" in self._index()
 
     def _index(self) -> str:
         made = self.world.output("titled")

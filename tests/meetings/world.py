@@ -73,6 +73,18 @@ class World(ABC):
     def rename(self) -> None:
         """Let the blog get a new name or address, and tell the archive."""
 
+    @property
+    @abstractmethod
+    def listed(self) -> str:
+        """The blog's line in a fleet's list."""
+
+    def run_fleet(self, setting: str = "", *more: object) -> None:
+        """Run a fleet of this blog alone."""
+        path = self.folder / "blogs.txt"
+        path.write_text(f"{self.listed} {setting}\n", "utf-8")
+        given = ("--allow-private-network", "--rate", 10_000, "--retries", 0, *more)
+        self.run("fleet", "run", path, "--into", self.folder / "fleet", "--again-after", "0s", *given)
+
     @contextmanager
     def opened(self) -> Iterator[None]:
         """Serve the blog and its new home, and make the archive."""
@@ -225,6 +237,10 @@ class ServiceWorld(World):
         super().publish()
         _fill(self.service.blogs[self.blog_id], self.content)
 
+    @property
+    def listed(self) -> str:
+        return f"{OLD} base_url={self.service.base_url}"
+
     def rename(self) -> None:
         if self.blog_id == OLD:
             blog = self.service.blogs.pop(OLD)
@@ -252,6 +268,10 @@ class AddressWorld(World):
         self.file = self.folder / "blog.export"
         self._later = PublicBlog("livedoor", {}, dead_every=0)
         self._later_origin = opened.enter_context(in_thread(pages_served(self._later)))
+
+    @property
+    def listed(self) -> str:
+        return f"blog service=public-site page_rules=livedoor base_url={self.origin}"
 
     def rename(self) -> None:
         self.read_address()
