@@ -92,7 +92,7 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
         what = message(
             "{n:,} of {total:,} entries have the same text, which may be a notice of the service in their place",
             n=texts.alike,
-            total=listed,
+            total=max(listed, texts.alike),
         )
         raise refusal(what)
     refuse_mass_damage(ingest)
