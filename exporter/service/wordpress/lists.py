@@ -209,7 +209,8 @@ class ListsInTurn:
         if pages is None and total is not None:
             pages = -(-total // self._size)
         if pages is not None and self._pages is None:
-            self._limit = min(MAX_PAGES, 2 * pages + SPARE_PAGES)
+            # A plugin may make pages of one record, and leave the number of pages unchanged.
+            self._limit = min(MAX_PAGES, 2 * max(pages, total or 0) + SPARE_PAGES)
         self._total = self._total if total is None else total
         self._pages = self._pages if pages is None else pages
 
