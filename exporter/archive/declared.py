@@ -6,7 +6,7 @@ file may come from a stranger, so every line is checked. It decides only about t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from exporter import lossless_json
@@ -87,19 +87,25 @@ def _bytes_of(layout: Layout) -> bytes:
         raise atomic.translate(error, path) from error
 
 
-def _in(layout: Layout, data: bytes) -> list[FlagDeclaration]:
+def declarations_in(data: bytes) -> Iterator[tuple[int, FlagDeclaration | str]]:
+    """Yield the lines of the file with their numbers, from 1: a declaration, or why it is none."""
     lines = data.split(b"\n")
-    found = []
     for number, line in enumerate(lines[:-1], 1):
         try:
             declaration = _parsed(lossless_json.loads(line))
         except lossless_json.NotJson:
             declaration = None
-        if declaration is None:
-            raise damaged_declaration(layout, message("line {number} is no declaration about flags", number=number))
-        found.append(declaration)
+        yield number, declaration or message("it is no declaration about flags")
     if lines[-1]:
-        raise damaged_declaration(layout, message("its last line was cut short"))
+        yield len(lines), message("its last line was cut short")
+
+
+def _in(layout: Layout, data: bytes) -> list[FlagDeclaration]:
+    found = []
+    for number, declaration in declarations_in(data):
+        if isinstance(declaration, str):
+            raise damaged_declaration(layout, message("line {n}: {fault}", n=number, fault=declaration))
+        found.append(declaration)
     return found
 
 

@@ -28,6 +28,7 @@ from exporter.archive.checks import (
     file_sha256,
     sha256_or_none,
 )
+from exporter.archive.declared import declarations_in
 from exporter.archive.documents import run_lines, sealed_names
 from exporter.archive.fold_check import FoldCheck
 from exporter.archive.forgotten import ForgettingNote, newest_name, notes_in, renamed_hashes
@@ -521,23 +522,11 @@ def _owner_records(layout: Layout) -> Iterator[Finding]:
         except OSError:
             yield Finding(FindingCode.NOTES_DAMAGED, name, _UNREADABLE)
             continue
-        lines: Iterator[tuple[int, object]] = names_in(data) if name == NAMES else _objects_in(data)
+        lines: Iterator[tuple[int, object]] = names_in(data) if name == NAMES else declarations_in(data)
         for number, fault in lines:
             if isinstance(fault, str):
                 detail = message("line {n}: {fault}", n=number, fault=fault)
                 yield Finding(FindingCode.NOTES_DAMAGED, name, detail)
-
-
-def _objects_in(data: bytes) -> Iterator[tuple[int, str | None]]:
-    lines = data.split(b"\n")
-    for number, line in enumerate(lines[:-1], 1):
-        try:
-            is_object = isinstance(lossless_json.loads(line), dict)
-        except lossless_json.NotJson:
-            is_object = False
-        yield number, None if is_object else message("it is not a JSON object")
-    if lines[-1]:
-        yield len(lines), message("its last line was cut short")
 
 
 def _newest_manifest(

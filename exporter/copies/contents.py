@@ -382,6 +382,27 @@ def require_related(related: Related, source: object, target: object, *, prune: 
         )
 
 
+def united(ours: bytes, theirs: bytes) -> bytes | None:
+    """Return the lines of two owner's records by their times, each once; ``None`` if a line of one is damaged.
+
+    Two machines may each have added a line. The last line about something counts, so both must keep all of them.
+    """
+    lines: set[tuple[str, bytes]] = set()
+    for data in (ours, theirs):
+        *whole, torn = data.split(b"\n")
+        for line in whole:
+            try:
+                value = lossless_json.loads(line)
+            except lossless_json.NotJson:
+                return None
+            if not isinstance(value, dict) or not isinstance(value.get("at"), str):
+                return None
+            lines.add((value["at"], line))
+        if torn:
+            return None
+    return b"".join(line + b"\n" for _, line in sorted(lines))
+
+
 def renamed_in(notes: bytes) -> dict[str, str]:
     """Return what hashes became when records were forgotten; nothing if the notes are damaged."""
     with suppress(ValueError):

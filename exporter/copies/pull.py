@@ -51,6 +51,7 @@ from exporter.copies.contents import (
     part_name,
     relate,
     require_related,
+    united,
     was_rewritten,
 )
 from exporter.copies.evidence import SealPull
@@ -312,12 +313,13 @@ class Pull:
 
     def _plan_owner_record(self, plan: SyncResult, name: str) -> None:
         theirs, ours = self._growing(plan, name), self._here(name)
-        if theirs is None or ours.startswith(theirs):
+        if theirs is None or ours == theirs:
             return
-        if theirs.startswith(ours):
-            plan.replaced[name] = theirs
-        else:
+        both = united(ours, theirs)
+        if both is None:
             plan.damaged_there.append(name)
+        elif both != ours:
+            plan.replaced[name] = both
 
     def _plan_capture_runs(self, plan: SyncResult) -> None:
         if CAPTURE_RUNS not in self.copy.objects:

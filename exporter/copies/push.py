@@ -46,6 +46,7 @@ from exporter.copies.contents import (
     part_name,
     relate,
     require_related,
+    united,
 )
 from exporter.copies.evidence import SealPush
 from exporter.copies.store import Store, content_of, content_of_file, read_whole
@@ -305,10 +306,11 @@ class Push:
         except ArchiveDamaged:
             plan.damaged.append(name)
             return
-        if ours != theirs and ours.startswith(theirs):
-            plan.replaced[name] = ours
-        elif not theirs.startswith(ours):
+        both = theirs if ours == theirs else united(ours, theirs)
+        if both is None:
             plan.damaged_there.append(name)
+        elif both != theirs:
+            plan.replaced[name] = both
 
     def _plan_capture_runs(self, plan: SyncResult) -> None:
         if CAPTURE_RUNS in plan.damaged or not self._captures.is_whole:

@@ -97,6 +97,16 @@ def test_a_value_that_comes_later_is_undeclared_until_it_is_declared(
     assert result.json["exports"][0]["out"]["entries"] == 3
 
 
+def test_the_same_answer_about_an_older_version_leaves_the_newer_values_declared(
+    program: Program, one: Built, tmp_path: Path
+) -> None:
+    one.commit({Kind.ENTRIES: entry(3, "3")})
+    said = ("--public-open-flg", "1,2,3")
+    assert program("export", "jsonl", one.root, tmp_path / "out", *said).code == 0
+    assert program("export", "jsonl", one.root, tmp_path / "older", *said, "--at", 1).code == 0
+    assert program("export", "jsonl", one.root, tmp_path / "newest").code == 0
+
+
 def test_an_answer_about_periods_is_about_the_values_then_and_belongs_to_the_public_ones(
     program: Program, one: Built, tmp_path: Path
 ) -> None:
@@ -130,15 +140,15 @@ GOOD = '{"at":"","service":"blog-v1","settings":{"public_open_flg":"1"},"seen":{
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("{\n", "line 1 is no declaration about flags"),
-        ("[]\n", "line 1 is no declaration about flags"),
-        (GOOD + "\n", "line 2 is no declaration about flags"),
-        ("[" * 100_000 + "\n", "line 1 is no declaration about flags"),
-        (GOOD.replace('"1"}', "1}"), "line 1 is no declaration about flags"),
-        (GOOD.replace('["1"]', '"1"'), "line 1 is no declaration about flags"),
-        (GOOD.replace('["1"]', "[1]"), "line 1 is no declaration about flags"),
-        (GOOD.replace('"at":""', '"at":1'), "line 1 is no declaration about flags"),
-        (GOOD.removesuffix("\n"), "its last line was cut short"),
+        ("{\n", "line 1: it is no declaration about flags"),
+        ("[]\n", "line 1: it is no declaration about flags"),
+        (GOOD + "\n", "line 2: it is no declaration about flags"),
+        ("[" * 100_000 + "\n", "line 1: it is no declaration about flags"),
+        (GOOD.replace('"1"}', "1}"), "line 1: it is no declaration about flags"),
+        (GOOD.replace('["1"]', '"1"'), "line 1: it is no declaration about flags"),
+        (GOOD.replace('["1"]', "[1]"), "line 1: it is no declaration about flags"),
+        (GOOD.replace('"at":""', '"at":1'), "line 1: it is no declaration about flags"),
+        (GOOD.removesuffix("\n"), "line 1: its last line was cut short"),
         (
             GOOD.replace("public_open_flg", "period_flg_public").replace('"1"}', '"maybe\\u001b"}'),
             "period_flg_public is",
@@ -240,7 +250,7 @@ def test_a_backup_keeps_what_it_was_told_and_does_not_fail_because_of_damage(pro
         assert "public_open_flg" not in (root / "settings.toml").read_text("utf-8")
         (root / "declared.jsonl").write_text("{", "utf-8")
         again = program(*run, "--warc", "--closing", "2099-12-31")
-    assert "declared.jsonl is damaged: its last line was cut short" in again.err
+    assert "declared.jsonl is damaged: line 1: its last line was cut short" in again.err
     assert json.loads((root / "runs.jsonl").read_text("utf-8").splitlines()[-1])["outcome"] != "failed"
 
 

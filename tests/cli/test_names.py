@@ -372,29 +372,31 @@ def test_a_linked_or_huge_list_of_names_is_damage(
     assert program("backup", OLD, *options).code == 0
 
 
-def test_copies_with_different_names_are_left_alone(
+def test_copies_with_different_names_keep_all_of_them(
     program: Program, service: DemoService, root: Path, tmp_path: Path
 ) -> None:
     copy = tmp_path / "copy"
     assert program("sync", root, copy, "-q").code == 0
     move(service, OLD, NEW)
     rename(program, root, service)
-    claim(copy, {"at": "x", "blog_id": "else.example.jp", "address": None, "service": "blog-v1"})
-    before = (copy / "names.jsonl").read_bytes()
-    assert program("sync", root, copy, "-q").code == 13
-    assert (copy / "names.jsonl").read_bytes() == before
+    claim(copy, {"at": "2020-01-01T00:00:00Z", "blog_id": "else.example.jp", "address": None, "service": "blog-v1"})
+    assert program("sync", root, copy, "-q").code == 0
     assert names(root) == [NEW]
+    assert names(copy) == ["else.example.jp", NEW]
 
 
 def test_declarations_are_copied_restored_and_checked(program: Program, root: Path, tmp_path: Path) -> None:
-    (root / "declared.jsonl").write_bytes(b'{"at":"x"}\n')
+    line = b'{"at":"","service":"blog-v1","settings":{"public_open_flg":"1"},"seen":{"open_flg":["1"]}}\n'
+    (root / "declared.jsonl").write_bytes(line)
     copy, restored = tmp_path / "copy", tmp_path / "restored"
     assert program("sync", root, copy, "-q").code == 0
     assert program("sync", copy, restored, "-q").code == 0
-    assert (restored / "declared.jsonl").read_bytes() == b'{"at":"x"}\n'
-    (restored / "declared.jsonl").write_bytes(b'{"at":"x"}\n{"at"')
+    assert (restored / "declared.jsonl").read_bytes() == line
+    (restored / "declared.jsonl").write_bytes(line + b'{"at":"x"}\n{"at"')
     damaged = program("verify", restored)
-    assert (damaged.code, "line 2: its last line was cut short" in damaged.out) == (13, True)
+    assert damaged.code == 13
+    assert "line 2: it is no declaration about flags" in damaged.out
+    assert "line 3: its last line was cut short" in damaged.out
 
 
 def test_a_table_of_the_settings_file_may_have_the_new_name(

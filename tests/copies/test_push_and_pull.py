@@ -298,22 +298,29 @@ def test_a_healthy_archive_reads_from_the_copy_as_from_itself(
 def test_what_an_owner_recorded_grows_in_both_directions_and_is_never_replaced(
     source: Built, store: FolderStore, tmp_path: Path, name: str
 ) -> None:
-    first = b'{"at":"2026-01-01T00:00:00Z","blog_id":"a.example","address":null,"service":"blog-v1"}\n'
+    first = (
+        b'{"at":"2026-01-01T00:00:00Z","blog_id":"a.example","address":null,"service":"blog-v1",'
+        b'"settings":{"public_open_flg":"1"},"seen":{"open_flg":["1"]}}\n'
+    )
     mine, copied, back = source.root / name, tmp_path / "copy" / name, tmp_path / "back" / name
     mine.write_bytes(first)
     pushed(source.root, store)
     pulled(store, tmp_path / "back")
     assert mine.read_bytes() == copied.read_bytes() == back.read_bytes() == first
-    back.write_bytes(first * 2)
+    second, third = (first.replace(b"01-01T", b"01-0%dT" % day).replace(b"a.ex", b"b.ex") for day in (2, 3))
+    back.write_bytes(first + third)
     plan, _ = pushed(tmp_path / "back", store)
-    assert ([*plan.replaced], copied.read_bytes()) == ([name], first * 2)
+    assert ([*plan.replaced], copied.read_bytes()) == ([name], first + third)
     plan, _ = pushed(source.root, store)
     assert (plan.replaced, plan.damaged_there) == ({}, [])
+    mine.write_bytes(first + second)  # a second machine recorded something else before
     pulled(store, source.root)
-    assert mine.read_bytes() == first * 2
+    pushed(source.root, store)
+    pulled(store, tmp_path / "back")
+    assert mine.read_bytes() == copied.read_bytes() == back.read_bytes() == first + second + third
     assert damages(source.root) == findings(store) == []
-    mine.write_bytes(first.replace(b"a.example", b"b.example"))
+    copied.write_bytes(b"x\n")
     for plan, _ in (pushed(source.root, store), pulled(store, source.root)):
         assert (plan.replaced, plan.damaged_there) == ({}, [name])
-    copied.write_bytes(b"x\n")
+    assert mine.read_bytes() == first + second + third
     assert any(name in each for each in findings(store))
