@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
@@ -51,6 +52,31 @@ class Age:
         days = max(1, self.max_age.days)
         turn = int.from_bytes(hashlib.sha256(entry_id.encode("utf-8", "backslashreplace")).digest()[:4]) % days
         return self.now.toordinal() % days == turn and read.date() != self.now.date()
+
+
+def grouped(ids: Iterable[str], list_of: Callable[[str], str], most: int) -> list[list[str]]:
+    """Divide entries into groups that one request answers.
+
+    The ids decide where a group ends, so that a new entry leaves the other groups unchanged. A service may number the
+    galleries in an answer, and then an entry's text depends on its group.
+
+    Args:
+        ids: the entries.
+        list_of: returns the name of an entry's list; a group is of one list.
+        most: the most entries in a group.
+    """
+    groups: list[list[str]] = []
+    filling: dict[str, list[str]] = {}
+    for entry_id in ids:
+        name = list_of(entry_id)
+        group = filling.get(name)
+        if group is None:
+            group = filling[name] = []
+            groups.append(group)
+        group.append(entry_id)
+        if len(group) >= most or zlib.crc32(entry_id.encode("utf-8", "backslashreplace")) % (most // 2) == 0:
+            del filling[name]
+    return groups
 
 
 def entries_to_read(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -13,7 +12,7 @@ from exporter import lossless_json
 from exporter.clock import differs, timestamp
 from exporter.crawl.checkpoint import Checkpoint, Purpose
 from exporter.crawl.events import ClockDiffers, EntriesPlanned, EntryRead, Event, RecordFailed, SweepDone
-from exporter.crawl.freshness import Age, Refresh, entries_to_read
+from exporter.crawl.freshness import Age, Refresh, entries_to_read, grouped
 from exporter.crawl.held import entry_held, group_held, user_held
 from exporter.crawl.kept_out import KeptOut
 from exporter.crawl.ledger import UNSEEN, EntryTexts, Ledger, restore
@@ -194,6 +193,7 @@ class Ingest:
         self.ledgers = {kind: Ledger(self.state.kinds[kind], self.checkpoint.spools[kind]) for kind in Kind}
         self.texts = EntryTexts(self.service)
         self.full_text_in_lists = self.service.capabilities.full_text_in_lists
+        self._read_with: dict[str, str] = {}
 
     def restore(self) -> None:
         """Load the checkpoint of an interrupted run."""
@@ -201,6 +201,7 @@ class Ingest:
         self.restored = found.records
         self.answered, self.originals, self.shortages = found.answered, found.originals, found.shortages
         self.textless = found.textless
+        self._read_with = found.items
 
     def distrust(self, records: Mapping[Kind, Collection[str]]) -> None:
         """Make the run write damaged records again, from a second copy in the archive or from the service."""
@@ -405,40 +406,35 @@ class Ingest:
             listed = list(items.seen_in(1))[::-1]
             changed = {*to_read, *(entry_id for entry_id in listed if entry_id not in entries.base)}
             urgent = [entry_id for entry_id in first if items.seen(entry_id) != UNSEEN]
-            wanted = entries_to_read(listed, changed, self.settings.refresh, self._age(), urgent)
+            stale = self._changed_since_read()
+            wanted = entries_to_read(listed, changed | stale, self.settings.refresh, self._age(), urgent)
         else:
             failed = (entry_id for entry_id, unread in self.unread.items() if number <= unread.last_try)
             wanted = iter(dict.fromkeys([*to_read, *failed]))
-        again = {*self.sweeps[-1][Kind.ENTRY_LIST].changed_meanwhile}
-        ids = [entry_id for entry_id in wanted if entries.seen(entry_id) < number or entry_id in again]
+        ids = [entry_id for entry_id in wanted if entries.seen(entry_id) < number]
         if ids:
             self.emit(EntriesPlanned(len(ids)))
             if self.service.capabilities.entries_at_once > 1 and len(ids) >= _MIN_TOGETHER:
-                groups = self._groups(ids)
+                groups = grouped(ids, self._list_of, self.service.capabilities.entries_at_once)
                 await for_each(groups, lambda group: self._read_together(group, number), self.settings.concurrency)
             else:
                 await for_each(ids, lambda entry_id: self.read_entry(entry_id, number), self.settings.concurrency)
 
-    def _groups(self, ids: Iterable[str]) -> list[list[str]]:
-        """Divide entries into groups that one request answers.
+    def _changed_since_read(self) -> set[str]:
+        """Return the entries that an interrupted run read with another list item; they count as unread."""
+        items, entries = self.ledgers[Kind.ENTRY_LIST], self.ledgers[Kind.ENTRIES]
+        found = {each for each, read in self._read_with.items() if items.seen(each) == 1 and self._listed(each) != read}
+        for entry_id in found:
+            entries.mark(entry_id, UNSEEN)
+        return found
 
-        The ids decide where a group ends, so that a new entry leaves the other groups unchanged. A service may number
-        the galleries in an answer, and then an entry's text depends on its group.
-        """
-        most = self.service.capabilities.entries_at_once
-        groups: list[list[str]] = []
-        filling: dict[str, list[str]] = {}
-        for entry_id in ids:
-            item = self._item(entry_id)
-            name = "" if item is None else self.service.list_of(item)
-            group = filling.get(name)
-            if group is None:
-                group = filling[name] = []
-                groups.append(group)
-            group.append(entry_id)
-            if len(group) >= most or zlib.crc32(entry_id.encode("utf-8", "backslashreplace")) % (most // 2) == 0:
-                del filling[name]
-        return groups
+    def _listed(self, entry_id: str) -> str:
+        """Return the hash of an entry's list item in hexadecimal; empty without one."""
+        return (self.ledgers[Kind.ENTRY_LIST].identity(entry_id) or b"").hex()
+
+    def _list_of(self, entry_id: str) -> str:
+        item = self._item(entry_id)
+        return "" if item is None else self.service.list_of(item)
 
     def _item(self, entry_id: str) -> dict[str, Any] | None:
         """Return the newest known list item of an entry."""
@@ -562,6 +558,7 @@ class Ingest:
             "at": timestamp(now),
             "etag": validators.etag,
             "last_modified": validators.last_modified,
+            "item": self._listed(entry_id),
         }
         if entry_id in self.textless:
             note["textless"] = True

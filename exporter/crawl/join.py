@@ -270,12 +270,17 @@ class Join:
     def _comment_facts(self, reads: Records, raw: Raw) -> Facts:
         comment = reads.comment(raw)
         own = comment.post_id
-        return comment_facts(comment, self._ids[Kind.ENTRIES].get(own, own) if reads is self._way else own)
+        return comment_facts(comment, self._entry_id(own) if reads is self._way else own)
+
+    def _entry_id(self, own: str) -> str:
+        """Return the archive's id of an entry, also of one that is only listed, or that only comments name."""
+        found = self._ids[Kind.ENTRIES].get(own) or self._ids[Kind.ENTRY_LIST].get(own)
+        return found or (self._free_id(Kind.ENTRIES, own) if own else own)
 
     def _store(self, kind: Kind) -> None:
         """Put the joined records of a kind into its ledger."""
         ledger = self.ledgers[kind]
-        for own, raw in chain(self._read(kind), self._unchanged_items() if kind is Kind.ENTRY_LIST else ()):
+        for own, raw in chain(self._read(kind), self._unchanged(kind)):
             record_id = self._ids[kind][own]
             archived = self._state.load(kind, record_id) or {}
             parts = {**(self._service.parts(archived) if archived else {}), self._way.name: raw}
@@ -283,11 +288,25 @@ class Join:
             links: dict[str, Any] = {}
             if kind is Kind.COMMENTS:
                 comment = self._way.comment(raw)
-                links["post_id"] = self._ids[Kind.ENTRIES].get(comment.post_id, comment.post_id)
+                links["post_id"] = self._entry_id(comment.post_id)
                 if comment.parent:
                     links["parent"] = self._ids[Kind.COMMENTS].get(comment.parent, comment.parent)
             ledger.observe(record_id, self._joined(kind, record_id, parts, gone, links), _ONLY_SWEEP)
         ledger.spool.flush()
+
+    def _unchanged(self, kind: Kind) -> Iterator[tuple[str, Any]]:
+        """Yield the records that this run did not read as changed and that get another id, or another entry."""
+        if kind is Kind.ENTRY_LIST:
+            yield from self._unchanged_items()
+        elif kind is Kind.COMMENTS:
+            fresh = {own for own, _, _ in self._ingest.ledgers[kind].changes()}
+            for own, record_id in self._ids[kind].items():
+                raw = None if own in fresh else self._state.load(kind, record_id)
+                part = None if raw is None else self._service.parts(raw).get(self._way.name)
+                if raw is None or part is None or not links_of(raw):
+                    continue
+                if links_of(raw).get("post_id") != self._entry_id(self._way.comment(part).post_id):
+                    yield own, part
 
     def _unchanged_items(self) -> Iterator[tuple[str, Any]]:
         """Yield the list items that get another id, and that this run did not read as changed."""

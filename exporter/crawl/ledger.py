@@ -46,13 +46,11 @@ class Observed(NamedTuple):
         agrees: the sweep before saw the same content; in the first sweep: the archive has the same content.
         again: this sweep has already seen the id.
         otherwise: this sweep has already seen the id with other content.
-        after_all: an interrupted run saw other content.
     """
 
     agrees: bool
     again: bool
     otherwise: bool
-    after_all: bool
 
 
 class Ledger:
@@ -196,8 +194,7 @@ class Ledger:
             self._sight(base, fresh, sweep)
         else:
             self._put(key, base, fresh, identity, self.spool.put(record_id, frozen), sweep)
-        after_all = fresh is not None and seen == UNSEEN and not same
-        return Observed(agrees, seen == sweep, seen == sweep and not same, after_all)
+        return Observed(agrees, seen == sweep, seen == sweep and not same)
 
     def restore(self, record_id: str, identity: bytes, place: Place, sweep: int) -> None:
         """Set a record to a line of the spool."""
@@ -384,6 +381,7 @@ class Restored:
         originals: the asset records of kept answers, by their addresses.
         shortages: by entry, the sentence about comments that its answer states and does not carry.
         textless: new entries of which the answer has no text, not even an empty one.
+        items: by entry that was read, the hash of its list item then.
     """
 
     records: int = 0
@@ -391,6 +389,7 @@ class Restored:
     originals: dict[str, dict[str, Any]] = field(default_factory=dict)
     shortages: dict[str, str] = field(default_factory=dict)
     textless: set[str] = field(default_factory=set)
+    items: dict[str, str] = field(default_factory=dict)
 
 
 def restore(checkpoint: Checkpoint, ledgers: Mapping[Kind, Ledger], freshness: Freshness) -> Restored:
@@ -471,6 +470,7 @@ def _take_reading(note: dict[str, Any], ledger: Ledger, freshness: Freshness, fo
         return
     ledger.mark(note["read"], _FIRST_SWEEP)
     freshness.note(note["read"], *_read_as(note))
+    found.items[note["read"]] = note.get("item", "")
     if "textless" in note:
         found.textless.add(note["read"])
     if "original" in note:

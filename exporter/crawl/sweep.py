@@ -25,7 +25,7 @@ from exporter.service.interface import BlogService, Cursor, Page, PageFacts, Pag
 
 if TYPE_CHECKING:
     from exporter.crawl.events import Event
-    from exporter.crawl.ledger import Ledger, Observed
+    from exporter.crawl.ledger import Ledger
     from exporter.http.engine import ServiceClient
     from exporter.model.exchange import Response
 
@@ -52,7 +52,6 @@ class SweepResult:
         listed: the number of distinct records.
         differing: how many of them are new or changed since the sweep before (in a first sweep: since the archive).
         to_read: for the entry list, the ids of these; in a first sweep without the new ones, which are read anyway.
-        changed_meanwhile: for the entry list, the ids of these that an interrupted run had listed otherwise.
         agreed: whether it saw exactly the same as the sweep before.
         problems: sentences about pages and items that could not be used.
         doubts: sentences about pages that contradict one another, possibly because the list changed meanwhile.
@@ -79,7 +78,6 @@ class SweepResult:
     listed: int = 0
     differing: int = 0
     to_read: list[str] = field(default_factory=list)
-    changed_meanwhile: list[str] = field(default_factory=list)
     agreed: bool = False
     problems: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
@@ -432,8 +430,8 @@ class Sweep:
                 )
             if not observed.agrees:
                 differing += 1
-            if of_entries and self._is_to_read(record_id, observed):
-                to_read.append(record_id)
+                if of_entries and (self.number > 1 or record_id in ledger.base):
+                    to_read.append(record_id)
             ids.append(record_id)
             here.add(record_id)
         records: dict[str, Any] = {"ids": ids, "amounts": amounts, "owners": owners, "hidden": hidden}
@@ -456,12 +454,6 @@ class Sweep:
         }
         self._note(note)
         self._count(asked, facts, note)
-
-    def _is_to_read(self, record_id: str, observed: Observed) -> bool:
-        """Return whether a list item shows that its entry has changed."""
-        if observed.after_all:
-            self.result.changed_meanwhile.append(record_id)
-        return observed.after_all or (not observed.agrees and (self.number > 1 or record_id in self.ledger.base))
 
     def _keep_out(self, items: list[Any], digest: hashlib._Hash) -> _Forgotten:
         """Take forgotten records out of a page."""

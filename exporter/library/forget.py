@@ -35,7 +35,15 @@ from exporter.library.views import finish_forgetting, locked, present_views
 from exporter.message import message
 from exporter.model.asset import is_sha256
 from exporter.model.kinds import Kind, sort_key
-from exporter.service.identity import address_sign, comment_signs, content_sign, entry_signs, shown_signs
+from exporter.service.identity import (
+    address_sign,
+    beginning_sign,
+    comment_signs,
+    content_sign,
+    entry_signs,
+    letters,
+    shown_signs,
+)
 from exporter.service.registry import service_of
 from exporter.text import printable
 from exporter.warc.holding import Sought, find_addresses, find_exchanges
@@ -55,6 +63,7 @@ _LEAST_CHARACTERS: Final = 4
 _QUOTED_CHARACTERS: Final = 40
 """The length of the beginning of a text that counts as a quotation of it."""
 _LEAST_QUOTED: Final = 12
+_COMMON_TO: Final = 3
 _MOST_MENTIONS: Final = 1000
 _WHOLE_FILE: Final = "export:"
 _WHOLE_PAGE: Final = "page:"
@@ -123,6 +132,7 @@ class FoundRecords:
     mentions: list[tuple[Kind, str]] = field(default_factory=list)
     texts: set[tuple[str, str]] = field(default_factory=set)
     alone: set[str] = field(default_factory=set)
+    common: set[str] = field(default_factory=set)
     posts: Counter[str] = field(default_factory=Counter)
     digests: set[str] = field(default_factory=set)
     signs: dict[Kind, set[str]] = field(default_factory=lambda: {kind: set() for kind in Kind})
@@ -171,6 +181,8 @@ def find(archive: Archive, settings: Settings, request: ForgettingRequest) -> Fo
     _find_comments(archive, service, request, found, before)
     _find_entries(archive, service, request, found, before)
     _note_addresses(archive, service, settings, found)
+    with contextlib.suppress(ArchiveDamaged):  # the removal itself names the damage
+        _note_common(archive, service, found)
     shown = _shown(archive, service, found)
     _find_assets(archive, found, shown)
     for kind in (Kind.ENTRIES, Kind.COMMENTS):
@@ -179,7 +191,7 @@ def find(archive: Archive, settings: Settings, request: ForgettingRequest) -> Fo
             found.versions.add(version)
     _find_runs(archive, found)
     _find_mentions(archive, found)
-    sought, shown = Sought.of(found.texts, found.alone), _shown(archive, service, found)
+    sought, shown = Sought.of(found.texts, found.alone, found.common), _shown(archive, service, found)
     if captures(archive.layout):
         found.exchanges = find_exchanges(archive.layout, sought, shown)
     found.addresses = find_addresses(archive.layout, sought, shown)
@@ -333,6 +345,27 @@ def _note_comment(service: Records, raw: Mapping[str, Any], authors: Collection[
         found.signs[Kind.COMMENTS] |= {id_sign(of.name, each) for each in (of.key(Kind.COMMENTS, own),) if each}
 
 
+def _note_common(archive: Archive, service: Records, found: FoundRecords) -> None:
+    """Note the lines that several other records have too, such as a greeting: no page is known by them."""
+    parts = [plain(part) for text, _ in found.texts for part in BREAKS.split(text)]
+    pieces = {part[:24] for part in parts} - {""}
+    words = {letters(part)[:24] for part in parts if len(letters(part)) >= 24}
+    having: dict[str, set[tuple[Kind, str]]] = {}
+    for kind in (Kind.ENTRIES, Kind.COMMENTS):
+        for _, line in _lines(archive, kind):
+            if line.removed or line.record_id in found.records[kind]:
+                continue
+            for of, own in service.each(line.record()):
+                text = of.comment(own).text if kind is Kind.COMMENTS else " ".join(of.texts(own))
+                shown = plain(text)
+                spelled = letters(shown)
+                for each in {*(p for p in pieces if p in shown), *(w for w in words if w in spelled)}:
+                    having.setdefault(each, set()).add((kind, line.record_id))
+    found.common = {each for each, others in having.items() if len(others) >= _COMMON_TO}
+    for signs in found.signs.values():
+        signs -= {beginning_sign(each) for each in found.common & words}
+
+
 def _lines_of(text: str) -> Iterator[str]:
     """Yield a text as one line, because its own lines may be short, and then these."""
     yield plain(text)
@@ -429,7 +462,7 @@ class _Holders:
     def __init__(self, archive: Archive, found: FoundRecords, shown: ShownRecords) -> None:
         self._archive = archive
         self._stored = archive.assets().files()
-        self._sought = Sought.of(found.texts, found.alone)
+        self._sought = Sought.of(found.texts, found.alone, found.common)
         self._shown = shown
 
     def hold(self, url: str, digests: Iterable[str]) -> bool:

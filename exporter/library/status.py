@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from enum import Enum, auto
@@ -13,7 +14,7 @@ from exporter.archive.layout import CAPTURE_RUNS, capture_name
 from exporter.archive.lock import BACKUP
 from exporter.archive.reader import known_damage
 from exporter.clock import SystemClock
-from exporter.errors import ArchiveDamaged
+from exporter.errors import ArchiveDamaged, UsageError
 from exporter.frozen import frozen
 
 SUCCESSES: Final = ("saved", "unchanged", "partial")
@@ -65,7 +66,7 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
         ArchiveDamaged: the newest manifest cannot be read.
     """
     last = next(archive.newest_backups(), None)
-    writer = archive.lock().holder() or None
+    writer = _writer(archive)
     number = archive.newest()
     captured, damaged_captures = _captured(archive)
     if last is None and writer is None and captured is None:
@@ -96,6 +97,14 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
         "capture": captured,
     }
     return Status(document, tuple(_problems(document, age)), age)
+
+
+def _writer(archive: Archive) -> dict[str, Any] | None:
+    """Return the note of the process that holds the lock. A killed one leaves it, and its number is used again."""
+    note = archive.lock().holder()
+    with contextlib.suppress(UsageError, OSError):
+        return note if note and archive.lock().is_held() else None
+    return note or None
 
 
 def is_backup(writer: Mapping[str, Any] | None) -> bool:
@@ -165,7 +174,7 @@ def is_due(archive: Archive, max_age: timedelta) -> bool:
 
     After a failed run, a blog is not due for four hours.
     """
-    if archive.lock().holder():
+    if _writer(archive) is not None:
         return False
     now = SystemClock().now()
     for run in archive.newest_backups():

@@ -14,6 +14,10 @@ _MAX_DOUBTS = 5
 """Doubts to report. One is enough to make a list incomplete."""
 MAX_UNSTATED_PAGES: Final = 1_000
 """Pages to read of a list that never says how many it has."""
+MIN_LIMIT_PAGES: Final = 500
+"""Pages to read of a list that states fewer, since a service may always say that it has one."""
+USUAL_MAX_PAGES: Final = 100_000
+"""The default of the setting ``max_pages``. An owner who sets more knows that the lists are that long."""
 SPARE_PAGES: Final = 100
 """Pages that a list may have beyond twice the number that it stated first, since posts are written during a sweep."""
 BARREN_PAGES = 3
@@ -133,16 +137,25 @@ class _NumberedPages(ABC):
 
     def _continue_at(self, page: int) -> None:
         stated = self._stated_pages()
-        if stated is None and page > MAX_UNSTATED_PAGES:
-            self._stop_at(
-                page - 1, message("is not the last one, and no page says how many there are; the list is cut here")
-            )
-        elif stated is not None and page > 2 * stated + SPARE_PAGES:
+        if self.max_pages > USUAL_MAX_PAGES >= page:
+            self._next = page
+        elif stated is None and page > MAX_UNSTATED_PAGES:
             self._stop_at(
                 page - 1,
                 message(
-                    "is not the last one, although the list said it has {stated:,} pages; the list is cut here",
+                    "is not the last one, and no page says how many there are; the list is cut here. If it really is "
+                    "that long, set max_pages above {usual:,}",
+                    usual=USUAL_MAX_PAGES,
+                ),
+            )
+        elif stated is not None and page > max(2 * stated + SPARE_PAGES, MIN_LIMIT_PAGES):
+            self._stop_at(
+                page - 1,
+                message(
+                    "is not the last one, although the list said it has {stated:,} pages; the list is cut here. If it "
+                    "really is that long, set max_pages above {usual:,}",
                     stated=stated,
+                    usual=USUAL_MAX_PAGES,
                 ),
             )
         elif page > self.max_pages:

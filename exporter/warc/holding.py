@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
@@ -47,10 +47,11 @@ class Sought:
     pairs: frozenset[tuple[str, str]]
 
     @classmethod
-    def of(cls, texts: Iterable[tuple[str, str]], alone: Iterable[str] = ()) -> Sought:
+    def of(cls, texts: Iterable[tuple[str, str]], alone: Iterable[str] = (), common: Collection[str] = ()) -> Sought:
         """Prepare texts for the search.
 
         Args:
+            common: lines that other records have too.
             texts: texts with their writers' names.
             alone: texts that count without a name, unless they are so short that any page may have them by chance.
         """
@@ -58,7 +59,8 @@ class Sought:
         pairs = set()
         for text, name in texts:
             parts = [found for part in BREAKS.split(text) if len(found := plain(part)) >= _LEAST_CHARACTERS]
-            pieces.update(part[:_PIECE_CHARACTERS] for part in parts)
+            parts = [part for each in parts if (part := each[:_PIECE_CHARACTERS]) not in common]
+            pieces.update(parts)
             if not parts and (whole := plain(text)) and name.strip():
                 pairs.add((whole, plain(name)))
         return cls(frozenset(filter(None, pieces)), frozenset(pairs))

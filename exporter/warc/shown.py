@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from exporter.warc.http_message import Head
 
 _ANCHOR: Final = re.compile(
-    r"(?:#|\b(?:id|name)\s{0,9}=\s{0,9}[\"']?)(?:comments?|cmt|cm|cbox|com)[-_]?(\d{3,20})\b", re.IGNORECASE
+    r"(?:#|\b(?:id|name)\s{0,9}=\s{0,9}[\"']?)(?:comment|cmt|cm|cbox|com)[-_]?(\d{3,20})\b", re.IGNORECASE
 )
 """Shorter numbers may count the comments of a page."""
 _ADDRESS: Final = re.compile(

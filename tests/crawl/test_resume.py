@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -26,13 +26,21 @@ from tests.support.generated import generated_blog
 from tests.support.runs import all_findings, findings, folded, held, lines_of_runs
 
 
-async def die(crawl: Crawl, when: Event | type[Event], count: int = 1, **given: object) -> None:
+async def die(
+    crawl: Crawl,
+    when: Event | type[Event],
+    count: int = 1,
+    *,
+    also: Callable[[Event], None] = lambda _: None,
+    **given: object,
+) -> None:
     """Leave in the archive the files that a SIGKILL at the ``count``-th event of this kind would leave."""
     left = crawl.root.with_name("left")
     seen = 0
 
     def look(run: BackupRun, event: Event) -> None:
         nonlocal seen
+        also(event)
         if event == when or type(event) is when:
             seen += 1
             if seen == count:
@@ -127,6 +135,37 @@ async def test_an_entry_whose_note_is_torn_off_is_read_again(crawl_of: MakeCrawl
         spool.write_bytes(spool.read_bytes()[:-5])
         assert (await crawl.run()).code == 0
         assert len(crawl.gets) == 1
+        assert folded(crawl.root) == held(blog)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_an_entry_that_changes_after_it_was_read_is_read_again(crawl_of: MakeCrawl, times: int) -> None:
+    """The killed run saw the archive's own list item, so its files have none."""
+    blog = generated_blog(9)
+    async with DemoService(blog) as service:
+        crawl = crawl_of(service)
+        assert (await crawl.run()).code == 0
+        await die(crawl, SweepDone(1, False))
+        blog.entries[7] = {**fields(blog.entries[7]), "title": "改題", "entry_text": "新"}
+        if times == 2:
+            await die(crawl, PageRead(Kind.ENTRY_LIST, 1, 1, 1))
+        assert (await crawl.run()).code == 0
+        assert crawl.gets == ["7"]
+        assert folded(crawl.root) == held(blog)
+
+
+async def test_a_change_between_two_sweeps_outlives_a_kill(crawl_of: MakeCrawl) -> None:
+    blog = generated_blog(9)
+
+    def edit(event: Event) -> None:
+        if isinstance(event, SweepDone):
+            blog.entries[7] = {**fields(blog.entries[7]), "title": "改題", "entry_text": "新"}
+
+    async with DemoService(blog) as service:
+        crawl = crawl_of(service)
+        await die(crawl, PageRead(Kind.ENTRY_LIST, 2, 1, 1), also=edit)
+        assert (await crawl.run()).code == 0
+        assert crawl.gets == ["7"]
         assert folded(crawl.root) == held(blog)
 
 

@@ -40,6 +40,10 @@ TURNS_PRIVATE = 2
 TOKEN: Final = "s3cret-of-the-service"
 
 
+FOOTER: Final = "<p>ブログランキングに参加しています。応援のクリックをどうぞよろしくお願いいたします。</p>"
+"""Every post ends with it, so no page is one of a forgotten post because of it."""
+
+
 class World(ABC):
     """One blog and everything around it, below ``folder``; see the module's docstring.
 
@@ -58,6 +62,8 @@ class World(ABC):
         self.folder, self.program = folder, program
         self.content = Content.made(7)
         self.content.change(PRIVATE, hidden=True)
+        for number, post in self.content.posts.items():
+            self.content.change(number, text=post.text + FOOTER)
         self.pages = PublicBlog("livedoor", {}, dead_every=0)
         self.forgotten = self.token = False
         self.copies: list[Path] = []

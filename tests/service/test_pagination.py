@@ -407,10 +407,10 @@ def test_a_list_that_never_ends_ends_at_the_most_pages() -> None:
 @pytest.mark.parametrize(
     ("pages", "answer", "read", "said"),
     [
-        (entry_pages, lambda page: chain(page, 3 + page), 108, "page 108: is not the last one, although the list said it has 4 pages"),
-        (comment_pages, lambda page: chain(page, 3, next=page + 1), 106, "although the list said it has 3 pages"),
+        (entry_pages, lambda page: chain(page, 299 + page), 700, "page 700: is not the last one, although the list said it has 300 pages"),
+        (comment_pages, lambda page: chain(page, 1, next=page + 1), 500, "although the list said it has 1 pages"),
         (entry_pages, lambda page: chain(page, None, next=page + 1), 1000, "page 1000: is not the last one, and no page says"),
-        (file_pages, lambda page: files(page, 60 + 20 * page), 108, "page 108: is not the last one, although the list said it has 4 pages"),
+        (file_pages, lambda page: files(page, 5980 + 20 * page), 700, "page 700: is not the last one, although the list said it has 300 pages"),
         (file_pages, lambda page: files(page, None), 1000, "page 1000: is not the last one, and no page says"),
     ],
 )  # fmt: skip
@@ -421,6 +421,12 @@ def test_a_list_with_new_records_for_ever_ends_by_what_it_stated(
     assert read <= len(read_through(listing, answer, bound=2000)) <= read + 4
     assert said in listing.problems[-1]
     assert not listing.complete
+
+
+def test_an_owner_who_knows_that_the_lists_are_long_has_them_read() -> None:
+    listing = entry_pages(Options(max_pages=200_000))
+    asked = read_through(listing, lambda page: chain(page, 1, next=page + 1 if page < 1200 else None), bound=3000)
+    assert len(asked) == 1200
 
 
 def test_a_negative_number_of_pages_is_a_problem_and_the_chain_is_followed() -> None:
