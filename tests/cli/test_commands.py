@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -14,6 +16,7 @@ from exporter import __version__, lossless_json
 from exporter.archive.archive import Archive
 from exporter.archive.documents import append_run
 from exporter.archive.layout import Layout
+from exporter.archive.lock import BACKUP, ArchiveLock
 from exporter.cli.main import COMMANDS, cli, main
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built, entry, record
@@ -107,17 +110,17 @@ def test_status_reports_an_old_backup_to_a_monitor(program: Program, made: Path)
 def test_status_reports_an_interrupted_run_and_a_writer(program: Program, archive: Path) -> None:
     work = archive / ".work"
     (work / "checkpoint").mkdir()
-    holder = {"pid": 7, "host": "h", "since": "2026-01-01T00:00:00Z"}
-    (work / "lock").write_text(json.dumps({**holder, "work": "backup"}), encoding="utf-8")
-    shown = program("status", archive)
+    with ArchiveLock(Layout(archive).lock) as lock:
+        lock.acquire(datetime.now(UTC), work=BACKUP)
+        shown = program("status", archive)
     assert shown.code == 0
     assert "A run did not finish" not in shown.out
-    assert "process 7" in shown.out
-    (work / "lock").write_text(json.dumps(holder), encoding="utf-8")
-    shown = program("status", archive)
-    assert shown.code == 7
-    assert "A run did not finish: the next backup resumes it." in shown.out
-    assert "process 7" in shown.out
+    assert f"process {os.getpid()}" in shown.out
+    (work / "lock").write_text('{"pid":7,"host":"h","since":"2026-01-01T00:00:00Z","work":"backup"}', encoding="utf-8")
+    dead = program("status", archive)
+    assert dead.code == 7
+    assert "A run did not finish: the next backup resumes it." in dead.out
+    assert "process 7" not in dead.out
     (work / "lock").unlink()
     alone = program("status", archive)
     assert alone.code == 7
