@@ -288,7 +288,8 @@ class _Mover:
                 fresh |= moving.fresh
             if not self.dry_run and done:
                 visitor = replace(api, client=client(Credentials(None)))
-                private = private_things(await read_home(api, tags=True), known.plans, _names(api), fresh)
+                now_there = await read_home(api, tags=True)
+                private = private_things(now_there, known.plans, _names(api), fresh, mapped)
                 secret = api.client.credentials.redactor
                 done[-1].outcome.exposed = [
                     found._replace(place=secret(found.place))

@@ -18,6 +18,7 @@ from exporter.errors import ApiError, NotAuthorised
 from exporter.html.text import collapse
 from exporter.model.exchange import Request, Response
 from exporter.move.home import COMMENTS, FILES, HomeContent, HomePost, file_of, file_slug
+from exporter.move.map_file import MapFile, Mapped
 from exporter.move.outcome import Exposure, Thing
 from exporter.move.plan import Plan
 from exporter.move.privacy import is_shown_by_status
@@ -80,7 +81,11 @@ class PrivateThings:
 
 
 def private_things(
-    home: HomeContent, plans: Iterable[Plan], names: Iterable[str] = (), made: Container[str] = frozenset()
+    home: HomeContent,
+    plans: Iterable[Plan],
+    names: Iterable[str] = (),
+    made: Container[str] = frozenset(),
+    mapped: MapFile | None = None,
 ) -> PrivateThings:
     """Return the content of the new home that the plans keep private.
 
@@ -91,13 +96,16 @@ def private_things(
         plans: of the whole blog.
         names: texts that pages show to everybody, such as the name of the blog.
         made: the keys of posts that are a moment old, so that no person has published them.
+        mapped: the records that the move made. It names those that lost their keys in the new home.
     """
-    sorting = _Sorting(home, made)
+    sorting = _Sorting(home, made, mapped)
     for plan in plans:
         sorting.add(plan)
     known = {_plain(name) for name in (*names, *sorting.words, *home.categories.by_name, *home.tags.by_name)}
     known |= {_plain(name) for _, name in home.foreign}
     posts = {post.id: PrivatePost(post.url) for post in home.posts.values() if not _is_shown(post) and not post.gone}
+    for number, url in sorting.keyless.items():
+        posts[number] = PrivatePost("" if _last_name(url) in known - {""} else url)
     for there, title, slug in sorting.hidden:
         posts[there.id] = PrivatePost(there.url, *("" if each in known else each for each in (_plain(title), slug)))
     public = {file_slug(sha256) for sha256 in sorting.public_pictures}
@@ -121,6 +129,7 @@ class _Sorting:
 
     Attributes:
         hidden: private posts with their titles and names in addresses.
+        keyless: the addresses of private posts without their keys, by their numbers.
         words: the titles and names of public entries.
         pictures: the SHA-256 of the pictures that private entries show.
         public_pictures: the same of public entries.
@@ -129,10 +138,12 @@ class _Sorting:
         public_terms: the same of public entries.
     """
 
-    def __init__(self, home: HomeContent, made: Container[str]) -> None:
+    def __init__(self, home: HomeContent, made: Container[str], mapped: MapFile | None) -> None:
         self._home = home
         self._made = made
+        self._mapped = mapped
         self.hidden: list[tuple[HomePost, str, str]] = []
+        self.keyless: dict[int, str] = {}
         self.words: set[str] = set()
         self.pictures: set[str] = set()
         self.public_pictures: set[str] = set()
@@ -152,13 +163,22 @@ class _Sorting:
                 self.words |= {planned.title, planned.slug}
             elif there is not None and not there.gone:
                 self.hidden.append((there, planned.title, planned.slug))
+            elif there is None and plan.private and not plan.may_be_published(planned.post):
+                lost = self._made_as(Thing.POST, planned.post.id)
+                self.keyless |= {} if lost is None else {lost.id: lost.url}
             held = (each for each in planned.post.comments if not each.visible)
-            found = (self._home.comments.get(plan.address(each)) for each in held)
+            found = (
+                self._home.comments.get(plan.address(each)) or self._made_as(Thing.COMMENT, each.comment.id)
+                for each in held
+            )
             self.comments |= {each.id for each in found if each is not None}
         for sha256, entries in plan.shown_in.items():
             is_public = plan.public or not public.isdisjoint(entries)
             (self.public_pictures if is_public else self.pictures).add(sha256)
         (self.public_terms if plan.public else self.terms).update(term.name for term in plan.terms())
+
+    def _made_as(self, thing: Thing, key: str) -> Mapped | None:
+        return None if self._mapped is None else self._mapped.of(thing, key)
 
     def admitted(self, private: Container[str]) -> Iterator[Exposure]:
         """Yield the private records that the new home itself calls public.
@@ -302,6 +322,11 @@ def _inner(api: WordPressApi, address: str) -> tuple[str, dict[str, str]] | None
     if parts.netloc != urlsplit(str(api.client.origin)).netloc:
         return None
     return parts.path.removeprefix(api.client.base.raw_path.rstrip("/")) or "/", dict(parse_qsl(parts.query))
+
+
+def _last_name(url: str) -> str:
+    """Return the name of a post in its address; empty for an address without one."""
+    return unquote(_place(url).partition("?")[0].rpartition("/")[2])
 
 
 def _query(params: Mapping[str, str]) -> str:

@@ -158,13 +158,15 @@ class Writer:
         answer = await self._api.send(f"{FILES.route}/{file.id}", {"post": parent}, {"_fields": FILES.fields})
         if isinstance(answer, RestRefusal):
             return answer
-        found = file_of(answer)
-        if found is None or found[1].id != file.id:
+        known = file_of(answer)
+        is_same = known is not None and known[1].id == file.id
+        found = known[1] if known is not None and is_same else await self._without_key(FILES, file.slug, file.id, {})
+        if found is not None and not public and is_file_shown(found, parent):
+            await self._stop(FILES, Thing.PICTURE, sha256, found)
+        if found is None or not is_same:
             return _odd()
-        if not public and is_file_shown(found[1], parent):
-            await self._stop(FILES, Thing.PICTURE, sha256, found[1])
-        self._files[parent][sha256] = found[1]
-        return found[1]
+        self._files[parent][sha256] = found
+        return found
 
     async def reserve(self, planned: PlannedPost, *, public: bool) -> HomePost | RestRefusal:
         """Make a private post or page without text, with its final date and address, and its title if it is public.
@@ -266,12 +268,22 @@ class Writer:
         if isinstance(answer, RestRefusal):
             return answer
         changed = of.read(answer)
-        if changed is None or changed[0] != key:
+        keeps_key = changed is not None and changed[0] == key
+        found = changed[1] if changed is not None and keeps_key else await self._without_key(of, key, number, answer)
+        if found is not None and check(found):
+            await self._stop(of, *mapped, found)
+        if found is None or not keeps_key:
             return _odd()
-        if check(changed[1]):
-            await self._stop(of, *mapped, changed[1])
-        self.enter(*mapped, changed[1])
-        return changed[1]
+        self.enter(*mapped, found)
+        return found
+
+    async def _without_key(
+        self, of: Collection[Record], key: str, number: int, answer: Mapping[str, Any]
+    ) -> Record | None:
+        """Return a record from an answer that lost its key; ``None`` if the new home does not have it any more."""
+        raw = answer if "status" in answer and answer.get("id") == number else await of.current(self._api, number)
+        found = None if raw is None else of.read({**raw, **_key_fields(of, key)})
+        return None if found is None else found[1]
 
     def _require_going(self) -> None:
         """Send nothing more after the new home showed everybody a private record."""
@@ -420,6 +432,13 @@ class Writer:
         if first.id != made.id:
             await self._api.delete(f"{of.route}/{made.id}")
         return first
+
+
+def _key_fields(of: Collection[Any], key: str) -> dict[str, Any]:
+    """Return the fields of a record that hold its key."""
+    if of is COMMENTS:
+        return {"author_user_agent": comment_agent(RESERVED_COMMENT, key)}
+    return {"slug": key} if of is FILES else {"content": {"raw": mark(key, RESERVED)}}
 
 
 def _numbered(slug: str) -> str:
