@@ -397,7 +397,7 @@ class Writer:
             answer = known
         made = read(answer)
         if made is None:
-            raise await self._keyless(of, mapped, answer)
+            raise await self._keyless(of, mapped, key, answer, check)
         if slug and unquote(made.slug) != slug.lower():
             made = await self._first(of, made, filter(None, map(read, await of.search(self._api, wanted))))
         self._made.add((mapped[0], made.id))
@@ -407,17 +407,40 @@ class Writer:
         return made
 
     async def _keyless(
-        self, of: Collection[Record], mapped: tuple[Thing, str], answer: Mapping[str, Any]
+        self,
+        of: Collection[Record],
+        mapped: tuple[Thing, str],
+        key: str,
+        answer: Mapping[str, Any],
+        check: Check[Record],
     ) -> ServiceError:
         """Delete a record that no later run would recognise, and return the error."""
-        number = answer.get("id")
-        if isinstance(number, int):
-            await self._api.delete(f"{of.route}/{number}")
         thing, name = mapped
+        number = answer.get("id")
+        left: Any = None
+        if isinstance(number, int):
+            with contextlib.suppress(ServiceError):
+                await self._api.delete(f"{of.route}/{number}")
+            with contextlib.suppress(ServiceError):
+                left = answer
+                left = await of.current(self._api, number)
+        found = None if left is None else of.read({**left, "id": number, **_key_fields(of, key)})
+        if found is None:
+            return ServiceError(
+                "The new home does not keep the key of {noun} {key}. A plugin there may remove it.",
+                noun=thing.noun,
+                key=name,
+            )
+        named = _named(thing, found[1])
+        if check(found[1]):
+            self._kept.append(named)
+            return self.exposed()
         return ServiceError(
-            "The new home does not keep the key of {noun} {key}. A plugin there may remove it.",
+            "The new home does not keep the key of {noun} {key}. A plugin there may remove it. Delete there now: "
+            "{kept}.",
             noun=thing.noun,
             key=name,
+            kept=named,
         )
 
     async def _first(self, of: Collection[Record], made: Record, found: Iterable[Record]) -> Record:

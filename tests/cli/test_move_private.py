@@ -394,3 +394,29 @@ def test_a_picture_that_stays_detached_is_named_even_if_the_answer_is_another_on
     site.home.change = lambda route, answer: {} if re.fullmatch("wp/v2/media/[0-9]+", route) else answer
     done = site.move("--only", "private", "--no-compare")
     assert (done.code, "Delete there now: picture number " in done.err) == (13, True), done.err
+
+
+def renamed(fields: dict[str, Any]) -> dict[str, Any]:
+    return {**fields, "slug": "of-a-plugin", "post": 0} if "title" in fields and "content" not in fields else fields
+
+
+@pytest.mark.parametrize(
+    ("noun", "spoil"),
+    [
+        ("picture", renamed),
+        ("post", lambda fields: without_comments(fields) if fields.get("status") == "private" else fields),
+        ("comment", lambda fields: anonymous(fields) if fields.get("status") == "hold" else fields),
+    ],
+)
+def test_a_public_record_without_its_key_that_cannot_be_deleted_is_named(site: Site, noun: str, spoil: Any) -> None:
+    site.home.spoil, site.home.keeps = spoil, frozenset({"media", "posts", "comments"})
+    done = site.move("--only", "private", "--no-compare")
+    assert (done.code, f"Delete there now: {noun} number " in done.err) == (13, True), done.err
+
+
+def test_a_hidden_record_without_its_key_that_cannot_be_deleted_is_named(site: Site) -> None:
+    site.home.spoil = lambda fields: {**fields, "content": ""} if fields.get("status") == "private" else fields
+    site.home.keeps = frozenset({"posts"})
+    done = site.move("--only", "private", "--no-compare")
+    (number,) = site.home.rest_posts
+    assert (done.code, f"Delete there now: post number {number} (" in done.err) == (20, True), done.err
