@@ -289,7 +289,8 @@ class _Mover:
             if not self.dry_run and done:
                 visitor = replace(api, client=client(Credentials(None)))
                 now_there = await read_home(api, tags=True)
-                private = private_things(now_there, known.plans, _names(api), fresh, mapped)
+                before = home.categories.by_name
+                private = private_things(now_there, known.plans, _names(api), fresh, mapped, before)
                 secret = api.client.credentials.redactor
                 done[-1].outcome.exposed = [
                     found._replace(place=secret(found.place))

@@ -160,6 +160,7 @@ class HomePost(HomeRecord):
         reachable: whether it takes comments.
         page: whether it is a page.
         author: the number of its author; 0 if unknown.
+        title: its title.
     """
 
     status: str
@@ -169,6 +170,7 @@ class HomePost(HomeRecord):
     empty: bool = False
     page: bool = False
     author: int = 0
+    title: str = ""
 
     @property
     def collection(self) -> Collection[HomePost]:
@@ -348,6 +350,7 @@ def post_of(raw: Any) -> tuple[str, HomePost] | None:
         empty=content.strip() == mark(key, RESERVED) and not _inner(raw, "title"),
         page=raw.get("type") == "page",
         author=_reference(raw, "author"),
+        title=_inner(raw, "title"),
     )
 
 

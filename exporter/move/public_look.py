@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import unescape
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -17,11 +17,12 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from exporter.errors import ApiError, NotAuthorised
 from exporter.html.text import collapse
 from exporter.model.exchange import Request, Response
-from exporter.move.home import COMMENTS, FILES, HomeContent, HomePost, file_of, file_slug
+from exporter.move.home import COMMENTS, FILES, HomeContent, HomePost, entry_in, file_of, file_slug
 from exporter.move.map_file import MapFile, Mapped
 from exporter.move.outcome import Exposure, Thing
 from exporter.move.plan import Plan
 from exporter.move.privacy import is_shown_by_status
+from exporter.move.terms import PlannedTerm
 from exporter.wordpress import WordPressApi
 
 _LISTS: Final = {
@@ -86,6 +87,7 @@ def private_things(
     names: Iterable[str] = (),
     made: Container[str] = frozenset(),
     mapped: MapFile | None = None,
+    before: Mapping[str, int] | None = None,
 ) -> PrivateThings:
     """Return the content of the new home that the plans keep private.
 
@@ -97,13 +99,21 @@ def private_things(
         names: texts that pages show to everybody, such as the name of the blog.
         made: the keys of posts that are a moment old, so that no person has published them.
         mapped: the records that the move made. It names those that lost their keys in the new home.
+        before: the numbers of the categories that the new home had before this run, by name. A category of these that
+            the move did not make, such as WordPress' default one, tells nothing.
     """
-    sorting = _Sorting(home, made, mapped)
+    sorting = _Sorting(home, made, mapped, before or {})
     for plan in plans:
         sorting.add(plan)
     known = {_plain(name) for name in (*names, *sorting.words, *home.categories.by_name, *home.tags.by_name)}
     known |= {_plain(name) for _, name in home.foreign}
-    posts = {post.id: PrivatePost(post.url) for post in home.posts.values() if not _is_shown(post) and not post.gone}
+    for post in sorting.of_other_blogs():
+        known |= {_plain(post.title), unquote(post.slug)}
+    posts = {
+        post.id: PrivatePost(post.url)
+        for key, post in home.posts.items()
+        if not _is_shown(post) and not post.gone and key not in sorting.public
+    }
     for number, url in sorting.keyless.items():
         posts[number] = PrivatePost("" if _last_name(url) in known - {""} else url)
     for there, title, slug in sorting.hidden:
@@ -128,6 +138,7 @@ class _Sorting:
     """Sorts planned content into public and private records.
 
     Attributes:
+        public: the keys of public entries, also of those that a person made private in the new home.
         hidden: private posts with their titles and names in addresses.
         keyless: the addresses of private posts without their keys, by their numbers.
         words: the titles and names of public entries.
@@ -138,10 +149,15 @@ class _Sorting:
         public_terms: the same of public entries.
     """
 
-    def __init__(self, home: HomeContent, made: Container[str], mapped: MapFile | None) -> None:
+    def __init__(
+        self, home: HomeContent, made: Container[str], mapped: MapFile | None, before: Mapping[str, int]
+    ) -> None:
         self._home = home
         self._made = made
         self._mapped = mapped
+        self._before = before
+        self._blog_ids: set[str] = set()
+        self.public: set[str] = set()
         self.hidden: list[tuple[HomePost, str, str]] = []
         self.keyless: dict[int, str] = {}
         self.words: set[str] = set()
@@ -154,12 +170,14 @@ class _Sorting:
     def add(self, plan: Plan) -> None:
         """Sort the entries in a plan, with their pictures, comments, categories and tags."""
         public: set[str] = set()
+        self._blog_ids.add(plan.blog_id)
         for planned in plan:
             there = self._home.posts.get(planned.key)
             published = there is not None and _is_shown(there)
             by_person = not plan.private and planned.key not in self._made
             if plan.public or (published and (by_person or plan.may_be_published(planned.post))):
                 public.add(planned.post.id)
+                self.public.add(planned.key)
                 self.words |= {planned.title, planned.slug}
             elif there is not None and not there.gone:
                 self.hidden.append((there, planned.title, planned.slug))
@@ -175,7 +193,21 @@ class _Sorting:
         for sha256, entries in plan.shown_in.items():
             is_public = plan.public or not public.isdisjoint(entries)
             (self.public_pictures if is_public else self.pictures).add(sha256)
-        (self.public_terms if plan.public else self.terms).update(term.name for term in plan.terms())
+        (self.public_terms if plan.public else self.terms).update(
+            term.name for term in plan.terms() if plan.public or not self._was_there(term)
+        )
+
+    def _was_there(self, term: PlannedTerm) -> bool:
+        """Return whether the new home had a category of this name, and the move did not make it."""
+        number = self._before.get(_plain(term.name))
+        made = self._made_as(Thing.CATEGORY, term.key)
+        return number is not None and (made is None or made.id != number)
+
+    def of_other_blogs(self) -> Iterator[HomePost]:
+        """Yield the public posts that moves of other blogs made."""
+        for key, post in self._home.posts.items():
+            if _is_shown(post) and all(entry_in(blog_id, key) is None for blog_id in self._blog_ids):
+                yield post
 
     def _made_as(self, thing: Thing, key: str) -> Mapped | None:
         return None if self._mapped is None else self._mapped.of(thing, key)
@@ -212,6 +244,8 @@ async def look_in_public(api: WordPressApi, private: PrivateThings) -> list[Expo
     Raises:
         TransportError, ServiceError: the new home failed.
     """
+    posts = {number: _apart(api, post) for number, post in private.posts.items()}
+    private = replace(private, posts=posts)
     found = dict.fromkeys(private.admitted)
     for name, thing in _LISTS.items():
         route = f"wp/v2/{name}"
@@ -221,6 +255,11 @@ async def look_in_public(api: WordPressApi, private: PrivateThings) -> list[Expo
         found.update(dict.fromkeys(_in_text(text, place, private)))
     found.update(dict.fromkeys(await _at_addresses(api, private)))
     return list(found)
+
+
+def _apart(api: WordPressApi, post: PrivatePost) -> PrivatePost:
+    """Return a post without its address if that is the front page. Plugins name it for posts that they hide."""
+    return post._replace(url="") if _inner(api, post.url) == ("/", {}) else post
 
 
 async def _at_addresses(api: WordPressApi, private: PrivateThings) -> list[Exposure]:
@@ -245,8 +284,11 @@ async def _at_addresses(api: WordPressApi, private: PrivateThings) -> list[Expos
 
 def _names(page: str, number: int, title: str) -> bool:
     """Return whether a page is that of a post, by the marks that WordPress puts there or by its title."""
-    marked = re.search(rf"(?:\bpostid-|\bpage-id-|[?&;](?:p|page_id)=){number}(?![0-9])", page)
-    return marked is not None or (title != "" and title in _texts(page))
+    return _marks(page, number) or (title != "" and title in _texts(page))
+
+
+def _marks(page: str, number: int) -> bool:
+    return re.search(rf"(?:[\"' ]post-|\bpostid-|\bpage-id-|[?&;](?:p|page_id)=){number}(?![0-9])", page) is not None
 
 
 def _texts(page: str) -> set[str]:
@@ -285,7 +327,8 @@ def _in_text(text: str, place: str, private: PrivateThings) -> Iterator[Exposure
     for number in private.comments.intersection(map(int, _COMMENT.findall(text))):
         yield Exposure(Thing.COMMENT, str(number), place)
     for number, post in private.posts.items():
-        if _place(post.url) in addresses or post.title in texts:
+        # A title alone proves nothing. A menu or a public text may have the same words.
+        if _place(post.url) in addresses or (post.title in texts and _marks(text, number)):
             yield Exposure(Thing.POST, str(number), place)
     for number, url in private.files.items():
         if _place(url) in addresses:

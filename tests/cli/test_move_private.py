@@ -14,6 +14,7 @@ from aiohttp import web
 
 from exporter import lossless_json
 from exporter.model.kinds import Kind
+from exporter.move.home import mark
 from tests.archive.versions import ArchiveMaker
 from tests.cli.conftest import Program, Result
 from tests.export.memory import Memory
@@ -420,3 +421,54 @@ def test_a_hidden_record_without_its_key_that_cannot_be_deleted_is_named(site: S
     done = site.move("--only", "private", "--no-compare")
     (number,) = site.home.rest_posts
     assert (done.code, f"Delete there now: post number {number} (" in done.err) == (20, True), done.err
+
+
+@pytest.mark.parametrize("page", ["/", "/?feed=rss2"])
+def test_a_title_counts_only_with_the_number_of_its_post(site: Site, page: str) -> None:
+    site.home.pages[page] = "<nav><a href='/about/'>秘密の題</a></nav><h2>二つ目</h2>"
+    assert site.move("--only", "all", "--no-compare").code == 0
+    site.home.pages[page] += f"<article id='post-{site.post('秘密の題')['id']}'>秘密の本文</article>"
+    done = site.move("--only", "all", "--no-compare")
+    assert (done.code, f"in {page}." in done.err) == (13, True)
+
+
+@pytest.mark.parametrize("was_there", [True, False])
+def test_a_category_that_the_home_had_before_is_no_exposure(site: Site, was_there: bool) -> None:
+    blog = private_blog()
+    blog.entry("8", title="秘密の題", is_private="t", entry_text="秘密の本文", category="未分類")
+    site.save(blog)
+    term = {"id": 1, "name": "未分類", "slug": "uncategorized", "parent": 0, "count": 0}
+    site.home.terms |= {1: term} if was_there else {}
+    site.home.numbers = 5
+    site.home.change = lambda route, answer: [*answer, term] if public_list(site, route, "categories") else answer
+    assert site.move("--only", "all", "--no-compare").code == (0 if was_there else 13)
+
+
+def public_list(site: Site, route: str, name: str) -> bool:
+    return route == f"wp/v2/{name}" and "Authorization" not in site.home.service.seen[-1].headers
+
+
+@pytest.mark.parametrize(("title", "slug"), [("秘密の題", "other"), ("other", "himitsu")])
+def test_a_public_post_of_another_moved_blog_may_have_the_same_title_or_name(site: Site, title: str, slug: str) -> None:
+    when = "2010-01-01T00:00:00"
+    content = mark("other.example/entry/1", "0123456789abcdef")
+    fields = {"title": title, "slug": slug, "content": content, "status": "publish", "date_gmt": when}
+    site.home.take_post(fields)
+    done = site.move("--only", "all", "--no-compare")
+    assert done.code == 0, done.err
+
+
+def test_a_public_post_that_its_owner_hid_there_may_be_linked(site: Site) -> None:
+    assert site.move("--no-compare").code == 0
+    site.post("二つ目").update(status="private", modified_gmt="2026-03-01T00:00:00")
+    site.home.pages["/"] = f"<a href='{site.home.url}/second/'>二</a>"
+    done = site.move("--no-compare")
+    assert done.code == 0, done.err
+
+
+def test_the_front_page_is_no_address_of_a_hidden_post(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown, front = site.home.shown, {"link": f"{site.home.url}/"}
+    monkeypatch.setattr(site.home, "shown", lambda post: shown(post) | (front if post["status"] != "publish" else {}))
+    site.home.pages["/"] = f"<a href='{site.home.url}/'>home</a>"
+    done = site.move("--only", "all", "--no-compare")
+    assert done.code == 0, done.err
