@@ -43,7 +43,7 @@ _PAGES: Final[tuple[tuple[str, dict[str, str]], ...]] = (
 _SITEMAPS_READ: Final = 200
 _ADDRESSES_READ: Final = 200
 _NO_POST: Final = "4294967295"
-"""A number that no post has. A home that answers it with a page, such as "coming soon", answers everything so."""
+"""A number that no post has. A home that answers it with a page, such as "coming soon", answers all numbers so."""
 _FOUND: Final = frozenset({200, 301, 302, 303, 307, 308})
 _LOCATION: Final = re.compile(r"<loc>\s*([^<]+?)\s*</loc>")
 _ADDRESS: Final = re.compile(r"https?://[^\s\"'<>]+")
@@ -271,20 +271,27 @@ async def _at_addresses(api: WordPressApi, private: PrivateThings) -> list[Expos
             wanted.append((Thing.POST, number, *inner))
     files = list(private.files)[:_ADDRESSES_READ]
     wanted += [(Thing.PICTURE, number, "/", {"attachment_id": str(number)}) for number in files]
-    if not wanted or (await _page(api, "/", {"p": _NO_POST}))[0] in _FOUND:
+    if not wanted:
         return []
+    missing_status, missing_text = await _page(api, "/", {"p": _NO_POST})
+    answers_all, usual = missing_status in _FOUND, _texts(missing_text)
     found = []
     for thing, number, path, params in wanted:
+        if params and answers_all:
+            continue
         status, text = await _page(api, path, params)
         # WordPress redirects a name that it does not know to a public post with a similar one.
-        if status in _FOUND and (params or _names(text, number, private.posts[number].title)):
+        if status in _FOUND and (params or _names(text, number, private.posts[number].title, usual)):
             found.append(Exposure(thing, str(number), f"{path}{_query(params)}"))
     return found
 
 
-def _names(page: str, number: int, title: str) -> bool:
-    """Return whether a page is that of a post, by the marks that WordPress puts there or by its title."""
-    return _marks(page, number) or (title != "" and title in _texts(page))
+def _names(page: str, number: int, title: str, usual: Container[str]) -> bool:
+    """Return whether a page is that of a post, by the marks that WordPress puts there or by its title.
+
+    ``usual`` are the texts of a page about no post; a title among them proves nothing.
+    """
+    return _marks(page, number) or (title != "" and title not in usual and title in _texts(page))
 
 
 def _marks(page: str, number: int) -> bool:
