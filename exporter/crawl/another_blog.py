@@ -1,11 +1,13 @@
 """Refuse a run that reads another blog than the archive's, such as one that has got its former name.
 
-Owners retitle and redate single entries. Another blog at the same service has other entries under the same ids, so
-titles and dates both differ.
+Owners retitle, redate and rewrite entries, and a new theme may do one of these to all of them. Another blog at the same
+service has other entries under the same ids, so titles, dates and texts all differ, or it has other ids.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter import lossless_json
@@ -13,13 +15,14 @@ from exporter.archive.lines import split
 from exporter.errors import AnotherBlog
 from exporter.message import message
 from exporter.model.kinds import Kind
+from exporter.service.identity import text_words
 from exporter.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
 
     from exporter.crawl.ingest import Ingest
+    from exporter.model.records import Post
 
 _KINDS: Final = (Kind.ENTRY_LIST, Kind.ENTRIES)
 _MIN_CONTRADICTIONS: Final = 4
@@ -30,8 +33,8 @@ _MAX_TITLE_CHARACTERS: Final = 60
 def refuse_another_blog(ingest: Ingest, *, is_new_name: bool = False) -> None:
     """Refuse a run whose entries contradict the archive.
 
-    An entry contradicts it if its id is known and both its title and its date differ. An entry agrees if one of them is
-    the same.
+    An entry whose id is known agrees if its text, its date or its title is the same, and contradicts it otherwise. A
+    title that several entries of the archive have says nothing, and neither does a missing date or text.
 
     Args:
         ingest: the run, which has read the lists.
@@ -55,8 +58,7 @@ def refuse_another_blog(ingest: Ingest, *, is_new_name: bool = False) -> None:
     if _is_another(count, known, is_doubtful=is_doubtful):
         record_id, (before, now) = next(iter(contradicting.items()))
         what = message(
-            "of {known:,} entries with known ids, {n:,} have another title and another date: {id} was {before} and is "
-            "{now}",
+            "of {known:,} entries with known ids, {n:,} are other entries: {id} was {before} and is {now}",
             known=known,
             n=count,
             id=printable(record_id, _MAX_TITLE_CHARACTERS),
@@ -86,25 +88,54 @@ def _changed_ids(ingest: Ingest) -> set[str]:
 
 
 def _contradictions(ingest: Ingest) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield the entries that are others than in the archive, each with a title or a text of both."""
     for kind in _KINDS:
-        ledger = ingest.ledgers[kind]
+        ledger, comparison = ingest.ledgers[kind], _Comparison(ingest, kind)
         for record_id, base, row in ledger.changes():
             old = ingest.state.load(kind, record_id) if base is not None and ledger.holds(record_id) else None
             if old is not None:
                 new = lossless_json.loads(split(ledger.line(record_id, row)).data)
-                found = _contradiction(ingest, kind, old, new)
+                found = comparison.contradiction(old, new)
                 if found is not None:
                     yield record_id, found
 
 
-def _contradiction(ingest: Ingest, kind: Kind, old: Any, new: Any) -> tuple[str, str] | None:
-    """Return the two titles of an entry whose title and date both differ, otherwise ``None``."""
-    posts = [ingest.service.post(raw) if kind is Kind.ENTRIES else ingest.service.post(None, raw) for raw in (old, new)]
-    (before, first), (now, second) = ((post.title.strip(), _date(post.date, post.listed_on)) for post in posts)
-    if before == now or first == second or first is None or second is None:
-        return None
-    return before, now
+class _Comparison:
+    """Compares records of one kind with the archive."""
 
+    def __init__(self, ingest: Ingest, kind: Kind) -> None:
+        self._ingest = ingest
+        self._kind = kind
 
-def _date(date: datetime | None, listed_on: datetime | None) -> datetime | None:
-    return listed_on if date is None else date
+    def contradiction(self, old: Any, new: Any) -> tuple[str, str] | None:
+        """Return the titles of two different entries, or their texts if the title is the same, otherwise ``None``."""
+        one, other = (self._post(raw) for raw in (old, new))
+        titles = one.title.strip(), other.title.strip()
+        dates = [
+            listed if date is None else date for date, listed in ((each.date, each.listed_on) for each in (one, other))
+        ]
+        is_known = None not in dates
+        is_same_title = titles[0] == titles[1]
+        if (is_known and dates[0] == dates[1]) or (is_same_title and self._is_telling(titles[0])):
+            return None
+        texts = text_words(f"{one.body} {one.more}"), text_words(f"{other.body} {other.more}")
+        if not all(texts):
+            return titles if is_known and not is_same_title else None
+        if texts[0] == texts[1]:
+            return None
+        return texts if is_same_title else titles
+
+    def _post(self, raw: Any) -> Post:
+        service = self._ingest.service
+        return service.post(raw) if self._kind is Kind.ENTRIES else service.post(None, raw)
+
+    def _is_telling(self, title: str) -> bool:
+        """Return whether one entry of the archive has this title. Many are called "Diary", or have none."""
+        return bool(title) and self._titles[title] <= 1
+
+    @cached_property
+    def _titles(self) -> Counter[str]:
+        """The number of archived records with each title."""
+        ledger, load = self._ingest.ledgers[self._kind], self._ingest.state.load
+        held = (load(self._kind, str(key)) for key, _ in ledger.base.keys.items() if ledger.holds(str(key)))
+        return Counter(self._post(raw).title.strip() for raw in held if raw is not None)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from html import escape
 from pathlib import Path
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from tests.support.public_blog import PublicBlog, posts, serving
+from tests.support.public_blog import BlogPost, PublicBlog, posts, serving
 from tests.support.runs import Done, Runs
 
 Command = Callable[..., Awaitable[Done]]
@@ -32,11 +34,33 @@ def command(runs: Runs, tmp_path: Path) -> Command:
 
 
 def stranger() -> PublicBlog:
-    """Return another blog, with other titles and dates at the same numbers."""
+    """Return another blog, with other titles, dates and texts at the same numbers."""
     blog = PublicBlog("livedoor", posts(8), dead_every=0)
     for number, post in blog.posts.items():
         post.title, post.date = f"theirs {number}", post.date - timedelta(days=3000)
+        post.text = f"<p>their own words {number}</p>"
     return blog
+
+
+class UndatedBlog(PublicBlog):
+    """A blog whose pages and lists show no dates."""
+
+    def page(self, post: BlogPost) -> str:
+        return re.sub(r'<p class="article-date">.*?</p>', "", super().page(post))
+
+    def feed(self) -> str:
+        return re.sub(r"<published>.*?</published>", "", super().feed())
+
+    def sitemap_xml(self) -> str:
+        return re.sub(r"<lastmod>.*?</lastmod>", "", super().sitemap_xml())
+
+
+class OtherThemeBlog(PublicBlog):
+    """A blog whose theme adds the blog's name to each title, and leaves out the time."""
+
+    def page(self, post: BlogPost) -> str:
+        day = super().page(post).replace(post.date.isoformat(), f"{post.date:%Y-%m-%d}")
+        return day.replace(f"{escape(post.title)}</h1>", f"{escape(post.title)} | ブログ</h1>")
 
 
 @asynccontextmanager
@@ -108,3 +132,33 @@ async def test_a_neighbour_on_the_same_host_is_another_blog(command: Command, tm
         assert refused.code == 4, refused.err
         again = await command("backup", f"{origin}/alice/", "--archive", "mine", *OPTIONS)
         assert (again.code, "Nothing had changed" in again.err) == (0, True), again.err
+
+
+@pytest.mark.parametrize("lacking", ["dates", "titles", "both"])
+async def test_a_stranger_without_dates_or_titles_is_refused(command: Command, tmp_path: Path, lacking: str) -> None:
+    theirs = stranger().posts
+    blog = (PublicBlog if lacking == "titles" else UndatedBlog)("livedoor", posts(8), dead_every=0)
+    if lacking != "dates":
+        for post in [*blog.posts.values(), *theirs.values()]:
+            post.title = "日記"
+    async with serving(blog) as address:
+        assert (await command("backup", address, "--archive", "mine", *OPTIONS)).code == 0
+        blog.posts = theirs
+        refused = await command("backup", "mine")
+        assert refused.code == 4, refused.err
+        assert " are other entries: 100" in refused.err
+
+
+@pytest.mark.parametrize("now", [OtherThemeBlog, UndatedBlog])
+@pytest.mark.parametrize("title", [None, "日記"])
+async def test_an_owner_may_choose_another_theme(
+    command: Command, tmp_path: Path, now: type[PublicBlog], title: str | None
+) -> None:
+    blog = PublicBlog("livedoor", posts(24), dead_every=0)
+    for post in blog.posts.values():
+        post.title = title or post.title
+    themed = now("livedoor", blog.posts, dead_every=0)
+    async with serving(blog) as old, serving(themed) as new:
+        assert (await command("backup", old, "--archive", "mine", *OPTIONS)).code == 0
+        done = await command("backup", new, "--archive", "mine", *OPTIONS)
+        assert done.code == 0, done.err
