@@ -45,7 +45,7 @@ from exporter.crawl.ledger import Ledger, PendingState
 from exporter.crawl.outcome import Outcome, assess, incomplete, later_run, still_damaged, unread_before
 from exporter.crawl.publicity import EntryPublication, Publicity
 from exporter.crawl.recording import RunRecording
-from exporter.crawl.removals import Removals, find_removals, leave_out, refuse_mass_disappearance
+from exporter.crawl.removals import Removals, find_removals, is_notice, leave_out, refuse_mass_disappearance
 from exporter.crawl.seen_pages import SeenPages
 from exporter.crawl.tasks import finish_in_thread
 from exporter.errors import (
@@ -305,7 +305,8 @@ class BackupRun:
         )
 
     def _check_blog(self, ingest: Ingest) -> None:
-        if not self.accept_join:
+        # A notice in place of all pages is named as that.
+        if not self.accept_join and (self.settings.accept_removals or not is_notice(ingest)):
             refuse_another_blog(ingest, is_new_name=self.is_new_name)
 
     async def _read(self, ingest: Ingest, view: ServiceView | None, damage: Damage, first: list[str]) -> RunReading:

@@ -69,6 +69,11 @@ def _first_sweep(ingest: Ingest) -> int:
     return len(ingest.sweeps) - (0 if ingest.service.capabilities.snapshot else 1)
 
 
+def is_notice(ingest: Ingest) -> bool:
+    """Return whether so many entries have the same text that it may be a notice of the service."""
+    return is_mass(ingest.texts.alike, ingest.sweeps[-1][Kind.ENTRY_LIST].listed)
+
+
 def refuse_mass_disappearance(ingest: Ingest) -> None:
     """Refuse the removal of a large part of a blog.
 
@@ -87,12 +92,11 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
                 kind=kind.value.replace("_", " "),
             )
             raise refusal(what)
-    texts, listed = ingest.texts, ingest.sweeps[-1][Kind.ENTRY_LIST].listed
-    if is_mass(texts.alike, listed):
+    if is_notice(ingest):
         what = message(
             "{n:,} of {total:,} entries have the same text, which may be a notice of the service in their place",
-            n=texts.alike,
-            total=max(listed, texts.alike),
+            n=ingest.texts.alike,
+            total=max(ingest.sweeps[-1][Kind.ENTRY_LIST].listed, ingest.texts.alike),
         )
         raise refusal(what)
     refuse_mass_damage(ingest)

@@ -413,7 +413,7 @@ class Writer:
         key: str,
         answer: Mapping[str, Any],
         check: Check[Record],
-    ) -> ServiceError:
+    ) -> ServiceError | PrivateExposed:
         """Delete a record that no later run would recognise, and return the error."""
         thing, name = mapped
         number = answer.get("id")
