@@ -245,7 +245,11 @@ class ServiceWorld(World):
 
     @property
     def listed(self) -> str:
-        return f"{OLD} base_url={self.service.base_url}"
+        return OLD
+
+    def run_fleet(self, setting: str = "", *more: object) -> None:
+        """Run a fleet of this blog alone; its token belongs to the address on the command line."""
+        super().run_fleet(setting, *self.options[:2], *more)
 
     def rename(self) -> None:
         if self.blog_id == OLD:
