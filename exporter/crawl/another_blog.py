@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _KINDS: Final = (Kind.ENTRY_LIST, Kind.ENTRIES)
 _MIN_CONTRADICTIONS: Final = 4
-"""Fewer entries may be written anew by their owner."""
+"""Fewer entries may be written anew or replaced by their owner."""
 _MAX_TITLE_CHARACTERS: Final = 60
 
 
@@ -42,7 +42,8 @@ def refuse_another_blog(ingest: Ingest, *, is_new_name: bool = False) -> None:
 
     Raises:
         AnotherBlog: more entries contradict the archive than agree, and these are at least four, or the service answers
-            as another user, or the name is new; in both last cases also if no entry of the archive is listed.
+            as another user, or the name is new. No entry of the archive is listed, and in both last cases, or if the
+            list is whole and the archive has at least four.
     """
     items = ingest.ledgers[Kind.ENTRY_LIST]
     last = len(ingest.sweeps)
@@ -65,7 +66,7 @@ def refuse_another_blog(ingest: Ingest, *, is_new_name: bool = False) -> None:
             before=repr(printable(before, _MAX_TITLE_CHARACTERS)),
             now=repr(printable(now, _MAX_TITLE_CHARACTERS)),
         )
-    elif not known and is_doubtful:
+    elif not known and (is_doubtful or _is_replaced(ingest)):
         what = message(
             "none of its {n:,} entries is among the {known:,} of the archive", n=len(listed), known=len(items.base)
         )
@@ -80,6 +81,15 @@ def refuse_another_blog(ingest: Ingest, *, is_new_name: bool = False) -> None:
 
 def _is_another(contradicting: int, known: int, *, is_doubtful: bool) -> bool:
     return contradicting > known - contradicting and (contradicting >= _MIN_CONTRADICTIONS or is_doubtful)
+
+
+def _is_replaced(ingest: Ingest) -> bool:
+    """Return whether a list without any known entry replaces the archive's.
+
+    A feed has only the newest entries. An owner names a file, whose ids may depend on the program that wrote it.
+    """
+    whole = ingest.sweeps[-1][Kind.ENTRY_LIST].vouches and not ingest.service.capabilities.snapshot
+    return whole and len(ingest.ledgers[Kind.ENTRY_LIST].base) >= _MIN_CONTRADICTIONS
 
 
 def _changed_ids(ingest: Ingest) -> set[str]:

@@ -216,6 +216,45 @@ def test_a_young_blog_may_be_written_anew(program: Program, tmp_path: Path, monk
         assert program("backup", OLD, *options).code == 0
 
 
+def renumbered(blog: Blog, first: int) -> Blog:
+    """Give a blog's entries other ids."""
+    numbers = {number: first + at for at, number in enumerate(blog.entries)}
+    blog.entries = {new: {**fields(blog.entries[number]), "entry_id": str(new)} for number, new in numbers.items()}
+    blog.comments.clear()
+    return blog
+
+
+@pytest.mark.parametrize("archived", [4, 8])
+@pytest.mark.parametrize("listed", [2, 8])
+def test_a_stranger_with_other_ids_is_refused(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, archived: int, listed: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with serving(generated_blog(archived, 0, 0, blog_id=OLD)) as service:
+        options = ["--base-url", service.base_url, "--assets", "none", "--no-site", "-q"]
+        assert program("backup", OLD, *options).code == 0
+        before = files(tmp_path / OLD)
+        service.blogs[OLD] = renumbered(stranger(OLD, listed), 9001)
+        for more in ([], ["--accept-removals"], ["--dry-run"]):
+            refused = program("backup", OLD, *options, *more)
+            assert refused.code == 4, refused.err
+        assert f"none of its {listed} entries is among the {archived} of" in program("status", OLD).err
+        assert files(tmp_path / OLD) == before
+        accepted = program("backup", OLD, *options, "--accept-join", "--accept-removals")
+        assert accepted.code == 0, accepted.err
+
+
+def test_the_owner_of_a_young_blog_may_begin_again(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with serving(generated_blog(3, 0, 0, blog_id=OLD)) as service:
+        options = ["--base-url", service.base_url, "--assets", "none", "--no-site", "-q"]
+        assert program("backup", OLD, *options).code == 0
+        service.blogs[OLD] = renumbered(generated_blog(3, 0, 0, blog_id=OLD), 9001)
+        assert program("backup", OLD, *options).code == 0
+
+
 def test_another_user_and_other_entries_are_another_blog(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -162,3 +162,14 @@ async def test_an_owner_may_choose_another_theme(
         assert (await command("backup", old, "--archive", "mine", *OPTIONS)).code == 0
         done = await command("backup", new, "--archive", "mine", *OPTIONS)
         assert done.code == 0, done.err
+
+
+async def test_a_feed_of_new_entries_is_the_same_blog(command: Command, tmp_path: Path) -> None:
+    blog = PublicBlog("livedoor", posts(8), dead_every=0, sitemap=False)
+    async with serving(blog) as address:
+        assert (await command("backup", address, "--archive", "mine", *OPTIONS)).code == 0
+        blog.posts = {**blog.posts, **posts(10, 2001)}
+        blog.overrides = {"/?p=1": (503, "busy")}
+        done = await command("backup", "mine", *OPTIONS)
+        assert "another blog" not in done.err
+        assert done.code in {0, 3}, done.err
