@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
@@ -173,7 +173,7 @@ def prune(layout: Layout, plan: PrunePlan) -> PruneResult:
             with replacing_versions(layout):
                 _Folding(reader).build(plan)
         seal(layout)
-        count, size = _remove_unreferenced(layout)
+        count, size = remove_unreferenced(layout)
     return PruneResult(len(plan.dropped), count, size)
 
 
@@ -247,10 +247,22 @@ def _pruned(kept: KeptVersion, documents: list[dict[str, Any]]) -> dict[str, Any
     }
 
 
-def _remove_unreferenced(layout: Layout) -> tuple[int, int]:
-    """Remove the files of ``assets/`` that no version and no unfinished run names; return their number and bytes."""
+def remove_unreferenced(layout: Layout, among: Collection[str] | None = None) -> tuple[int, int]:
+    """Remove the files of ``assets/`` that no version and no unfinished run names.
+
+    Args:
+        layout: the archive; the caller holds its lock.
+        among: the SHA-256 of the files that may go; ``None`` for all.
+
+    Returns:
+        Their number, and their bytes.
+    """
     named = named_assets(layout)
-    unnamed = [stored for digest, stored in stored_files(layout.assets) if digest.encode("ascii") not in named]
+    unnamed = [
+        stored
+        for digest, stored in stored_files(layout.assets)
+        if digest.encode("ascii") not in named and (among is None or digest in among)
+    ]
     for stored in unnamed:
         (layout.root / stored.path).unlink()
     return len(unnamed), sum(stored.size for stored in unnamed)

@@ -24,6 +24,7 @@ from exporter.archive.checks import file_sha256
 from exporter.archive.forgotten import Suppressed, read_notes
 from exporter.archive.layout import Layout
 from exporter.archive.manifest import ArchiveInfo, RecordProblem
+from exporter.archive.prune import remove_unreferenced
 from exporter.archive.reader import is_archive, is_read_again, known_damage, remember_damage
 from exporter.archive.repair import Damage, RepairedFile, find_damage, readable_state, repair, restore_documents
 from exporter.archive.state import State
@@ -136,6 +137,7 @@ class BackupRun:
         self._recording = RunRecording(self._layout, self.client, self.settings, self.clock)
         self._joins: JoinedRecords | None = None
         self._sources: list[str] | None = None
+        self._ingest: Ingest | None = None
         self.outcome = Outcome(timestamp(self.clock.now()))
 
     def stop(self, error: BlogExporterError) -> None:
@@ -254,7 +256,7 @@ class BackupRun:
             freshness = Freshness(self._freshness_file(), sealed)
             pages = SeenPages(self._layout, purpose, checkpoint.spools)
             opened.callback(pages.close)
-            ingest = self._ingest_of(checkpoint, base, freshness, pages)
+            ingest = self._ingest = self._ingest_of(checkpoint, base, freshness, pages)
             opened.callback(self._left, ingest)
             await finish_in_thread(ingest.restore)
             if self.outcome.resumed_from is not None:
@@ -521,11 +523,18 @@ class BackupRun:
             yield checkpoint
         except (AnotherBlog, MassDisappearance):
             checkpoint.discard()
+            await finish_in_thread(self._remove_originals)
             raise
         except BaseException:
             self._leave(checkpoint)
             raise
         await finish_in_thread(checkpoint.discard)
+
+    def _remove_originals(self) -> None:
+        """Remove the pages that a refused run has kept, because they may be a stranger's."""
+        kept = {} if self._ingest is None else self._ingest.originals
+        if kept:
+            remove_unreferenced(self._layout, {str(record.get("sha256")) for record in kept.values()})
 
     def _leave(self, checkpoint: Checkpoint) -> None:
         if not self._answered and self.outcome.resumed_from is None:

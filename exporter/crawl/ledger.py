@@ -208,6 +208,10 @@ class Ledger:
             self._fresh_seen.append(UNSEEN)
         self._sight(base, row, sweep)
 
+    def is_new(self, record_id: str) -> bool:
+        """Return whether the run has read a record that the archive does not have."""
+        return record_id in self.fresh and record_id not in self.base
+
     def drop(self, record_id: str) -> None:
         """Leave out a record that the archive does not have."""
         row = self.fresh.row(record_id)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from exporter.crawl.events import RecordFailed
 from exporter.crawl.ledger import PendingState
 from exporter.crawl.mass_damage import is_mass, refusal, refuse_mass_damage
 from exporter.crawl.sweep import MAX_ID_CHARACTERS
@@ -121,6 +122,7 @@ async def find_removals(ingest: Ingest, concurrency: int) -> Removals:
     if ingest.full_text_in_lists or ingest.service.capabilities.snapshot:
         for entry_id in gone:
             _remove(removals, ingest, entry_id, sweeps)
+        _leave_out_vanished(ingest, _vanished(ingest, Kind.ENTRY_LIST))
         return removals
     refused = await _ask(ingest, [*gone, *_named(ingest, set(gone))], concurrency)
     if refused and not await _is_believable(ingest):
@@ -135,7 +137,50 @@ async def find_removals(ingest: Ingest, concurrency: int) -> Removals:
     _remove_comments(removals, ingest)
     for entry_id in refused.keys() - set(gone):
         ingest.note_missing(entry_id)
+    _leave_out_vanished(ingest, [each for each in refused if each not in ingest.ledgers[Kind.ENTRIES].base])
     return removals
+
+
+def _vanished(ingest: Ingest, kind: Kind) -> list[str]:
+    """Return the records that only an interrupted run or an earlier sweep saw, if the last sweeps were complete."""
+    return list(ingest.ledgers[kind].vanished(_first_sweep(ingest))) if _proves_absence(ingest, kind) else []
+
+
+def _leave_out_vanished(ingest: Ingest, entry_ids: Collection[str]) -> None:
+    """Leave out what the service had when a run began, has no longer, and no version has. Say how much that is.
+
+    A version states what the service has. Otherwise a withdrawn entry would be public until the next run.
+    """
+    ledgers, left = ingest.ledgers, set(entry_ids)
+    found = {Kind.ENTRIES: [each for each in left if ledgers[Kind.ENTRIES].is_new(each)]}
+    for entry_id in left:
+        ledgers[Kind.ENTRIES].drop(entry_id)
+        ledgers[Kind.ENTRY_LIST].drop(entry_id)
+    found[Kind.FILES] = _vanished(ingest, Kind.FILES)
+    if ingest.service.capabilities.comments_in_entries:
+        found[Kind.COMMENTS] = _comments_on(ingest, left)
+    else:
+        found[Kind.COMMENTS] = _vanished(ingest, Kind.COMMENTS)
+    for kind, ids in found.items():
+        for record_id in ids:
+            ledgers[kind].drop(record_id)
+        if ids:
+            text = message(
+                "{kind}: gone since they were read, and left out: {n:,}",
+                n=len(ids),
+                kind=kind.value,
+            )
+            ingest.emit(RecordFailed(kind, None, text))
+
+
+def _comments_on(ingest: Ingest, entry_ids: Collection[str]) -> list[str]:
+    """Return the new comments on these entries."""
+    if not entry_ids:
+        return []
+    ingest.checkpoint.flush()
+    records = PendingState(ingest.state, ingest.ledgers, {})
+    new = _new(ingest.ledgers[Kind.COMMENTS])
+    return [each for each in new if ingest.service.post_id(records.load(Kind.COMMENTS, each) or {}) in entry_ids]
 
 
 def _unlisted(ingest: Ingest) -> Iterable[str]:

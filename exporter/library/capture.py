@@ -22,7 +22,7 @@ from exporter.capture.outcome import CaptureOutcome, CaptureSettings
 from exporter.capture.run import CaptureRun
 from exporter.clock import Clock, SystemClock
 from exporter.crawl.tasks import finish_in_thread
-from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError
+from exporter.errors import ArchiveDamaged, ArchiveLocked, BlogExporterError, RunRefused
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Engine
 from exporter.http.retry import RetryEvent, RetryPolicy
@@ -30,6 +30,7 @@ from exporter.http.user_agent import user_agent_of
 from exporter.library.blog_addresses import entry_addresses, home_of
 from exporter.library.captured_assets import CompletedAssets, complete_assets
 from exporter.library.views import finish_forgetting, present_views, refresh_latest
+from exporter.message import suggested
 from exporter.service.declarations import BLOG_V1, PUBLIC_SITE
 from exporter.setting_sources import Origin
 from exporter.settings import Settings
@@ -70,8 +71,10 @@ def capture(
     Raises:
         UsageError: the archive belongs to another blog, or nothing says where the blog's pages are.
         NoArchive: the folder holds other files.
+        RunRefused: the last backup was refused, so the pages may be those of another blog.
     """
     writer.require_place(archive, blog_id)
+    _refuse_after_refusal(archive)
     home = home_of(archive, blog_id, settings)
     how = CaptureSettings(
         blog_id,
@@ -108,6 +111,17 @@ def capture(
         archive, engine, how, clock or SystemClock(), lambda: list(entry_addresses(archive, settings)), service
     )
     return PageCapture(run, settings.wait_lock.total_seconds(), settings)
+
+
+def _refuse_after_refusal(archive: Path) -> None:
+    last = next(Archive.open(archive).newest_backups(), None) if is_archive(Layout(archive)) else None
+    if last is not None and last.get("outcome") == "refused":
+        raise RunRefused(
+            "The last backup of {archive} was refused, so the pages may be those of another blog. Nothing was "
+            "recorded. See why, and how to accept them: {command}",
+            archive=archive,
+            command=suggested("backup", archive),
+        )
 
 
 def _own(settings: Settings, name: str) -> Any:

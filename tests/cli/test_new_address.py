@@ -173,3 +173,26 @@ async def test_a_feed_of_new_entries_is_the_same_blog(command: Command, tmp_path
         done = await command("backup", "mine", *OPTIONS)
         assert "another blog" not in done.err
         assert done.code in {0, 3}, done.err
+
+
+async def test_nothing_of_a_refused_stranger_stays(command: Command, tmp_path: Path) -> None:
+    """A public site's pages are kept while they are read, before the whole blog is known."""
+    blog, root = PublicBlog("livedoor", posts(8), dead_every=0), tmp_path / "mine"
+    async with serving(blog) as origin:
+        assert (await command("backup", origin, "--archive", "mine", *OPTIONS)).code == 0
+        before = sorted(path.name for path in (root / "assets").rglob("*.gz"))
+        assert len(before) == 8
+        blog.posts = stranger().posts
+        for _ in range(2):
+            assert (await command("backup", "mine", *OPTIONS)).code == 4
+            assert sorted(path.name for path in (root / "assets").rglob("*.gz")) == before
+            captured = await command("capture", "mine", "--retries", "0", "--rate", "1000", "--allow-private-network")
+            assert captured.code == 4
+            assert "The last backup of mine was refused" in captured.err
+            assert captured.err.endswith("how to accept them: blog-exporter backup mine\n")
+            assert not (root / "captures").exists()
+        blog.posts = posts(8)
+        assert (await command("backup", "mine", *OPTIONS)).code == 0
+        assert sorted(path.name for path in (root / "assets").rglob("*.gz")) == before
+        captured = await command("capture", "mine", "--retries", "0", "--rate", "1000", "--allow-private-network")
+        assert captured.code == 0, captured.err

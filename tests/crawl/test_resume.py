@@ -15,8 +15,8 @@ from exporter.archive.archive import Archive
 from exporter.archive.layout import Layout
 from exporter.archive.manifest import Manifest
 from exporter.crawl.backup import BackupRun
-from exporter.crawl.events import EntryRead, Event, PageRead, Resumed, SetAside, Started, SweepDone
-from exporter.demo.content import Blog, fields
+from exporter.crawl.events import EntryRead, Event, PageRead, RecordFailed, Resumed, SetAside, Started, SweepDone
+from exporter.demo.content import Blog, RecordList, fields
 from exporter.errors import Interrupted, LongPause, NoSpace, Terminated
 from exporter.model.kinds import Kind
 from tests.crawl.conftest import NOON, Clock, Crawl, MakeCrawl, Ran, copy_as_killed
@@ -181,9 +181,31 @@ async def test_changes_after_the_kill_are_found(crawl_of: MakeCrawl, when: Sweep
         ran = await crawl.run()
         assert ran.code == 0
         assert sorted(crawl.gets) == ["46", "7", "9"]  # 9 was listed before, so it is requested once
+        assert [each.reason for each in ran.of(RecordFailed)] == ["entries: gone since they were read, and left out: 1"]
         found = folded(crawl.root)
+        assert "9" not in {*found[Kind.ENTRIES], *found[Kind.ENTRY_LIST]}
+        assert ran.outcome.completeness is not None
+        assert ran.outcome.completeness["entries"]["saved"] == len(found[Kind.ENTRIES]) == 45
         assert found[Kind.ENTRIES]["7"] == held(blog)[Kind.ENTRIES]["7"]
         assert "46" in found[Kind.ENTRIES]
+
+
+async def test_what_the_owner_removes_after_a_kill_is_in_no_version(crawl_of: MakeCrawl) -> None:
+    """Otherwise the next run would refuse to remove so much of it."""
+    blog = generated_blog(40, 12, 8)
+    async with DemoService(blog) as service:
+        crawl = crawl_of(service)
+        await die(crawl, SweepDone(1, False))
+        for number in range(1, 31):
+            del blog.entries[number]
+        left = [each for each in blog.comments if int(str(fields(each)["entry_id"])) > 30]
+        blog.comments = RecordList(left)
+        del blog.files[:3]
+        ran = await crawl.run()
+        assert ran.code == 0
+        assert folded(crawl.root) == held(blog)
+        assert [each.kind for each in ran.of(RecordFailed)] == [Kind.ENTRIES, Kind.FILES, Kind.COMMENTS]
+        assert (await crawl.run()).outcome.outcome == "unchanged"
 
 
 async def test_a_list_that_failed_whole_in_an_earlier_sweep(crawl_of: MakeCrawl) -> None:
