@@ -194,6 +194,12 @@ def _print(out: Output, moved: Moved) -> None:
             number=found.key,
             place=shown(found.place),
         )
+    if outcome.unseen:
+        out.warn(
+            "Visitors cannot open the new home now, so nobody has looked whether it shows them private content: "
+            "{reason} When they can, run the same command again.",
+            reason=shown(translated(outcome.unseen)),
+        )
     if outcome.links:
         out.say(
             "Public posts link to {links:,} addresses on {hosts:,} hosts. Links are written so that WordPress "

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import re
-from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta, tzinfo
 from functools import partial
@@ -19,17 +19,17 @@ from exporter.archive.layout import Layout
 from exporter.archive.reader import require_outside_archives
 from exporter.archive.state import State
 from exporter.clock import Clock, SystemClock
-from exporter.errors import ArchiveDamaged, NotAuthorised, UsageError
+from exporter.errors import ArchiveDamaged, NotAuthorised, ServiceError, UsageError
 from exporter.export.interface import ExportOptions, Side
 from exporter.export.media import PostPicture
 from exporter.export.posts import Posts
 from exporter.export.report import Report
-from exporter.http.credentials import Credentials
+from exporter.http.credentials import Credentials, Redactor
 from exporter.http.engine import Engine
 from exporter.http.retry import RetryEvent
 from exporter.library.export import Only, checked_options, newer_state, require_declared, wordpress_posts
 from exporter.library.visibility import read_at
-from exporter.message import listed, message, message_n
+from exporter.message import listed, message, message_n, said
 from exporter.move.home import (
     HomeContent,
     home_time,
@@ -40,9 +40,9 @@ from exporter.move.home import (
 )
 from exporter.move.home_terms import read_authors
 from exporter.move.map_file import MapFile
-from exporter.move.outcome import MoveEvent, MoveOutcome, Thing
+from exporter.move.outcome import Exposure, MoveEvent, MoveOutcome, Thing
 from exporter.move.plan import Plan, PlannedPost
-from exporter.move.public_look import look_in_public, private_things
+from exporter.move.public_look import PrivateThings, look_in_public, private_things
 from exporter.move.transfer import MoveRun
 from exporter.move.writer import SETTLING, Writer
 from exporter.settings import Settings
@@ -291,11 +291,7 @@ class _Mover:
                 now_there = await read_home(api, tags=True)
                 before = home.categories.by_name
                 private = private_things(now_there, known.plans, _names(api), fresh, mapped, before)
-                secret = api.client.credentials.redactor
-                done[-1].outcome.exposed = [
-                    found._replace(place=secret(found.place))
-                    for found in (await look_in_public(visitor, private) if private else [])
-                ]
+                await _look(visitor, private, done[-1].outcome, api.client.credentials.redactor)
             return done
 
     async def _authors(self, api: WordPressApi, sides: list[_Side]) -> Mapping[str, int]:
@@ -420,3 +416,14 @@ def _content(archive: Path, picture: PostPicture) -> bytes:
             "{path} is missing or damaged; the next backup reads it again if it still exists.", path=path
         )
     return content
+
+
+async def _look(visitor: WordPressApi, private: PrivateThings, outcome: MoveOutcome, secret: Redactor) -> None:
+    """Search the new home as a visitor. If it shows visitors nothing, such as during maintenance, say so."""
+    found: Sequence[Exposure] = private.admitted
+    if private:
+        try:
+            found = await look_in_public(visitor, private)
+        except ServiceError as error:
+            outcome.unseen = secret(said(error))
+    outcome.exposed = [each._replace(place=secret(each.place)) for each in found]

@@ -114,6 +114,7 @@ class MoveOutcome:
         public: whether all posts are public. Otherwise reports name no text that the writer chose, such as a category.
         twice: the numbers of duplicates, by key.
         exposed: the private records that visitors without a login can see.
+        unseen: why nobody could look for those; empty if somebody did.
         links: the number of links from public posts to other hosts, by host. WordPress would notify each.
     """
 
@@ -123,6 +124,7 @@ class MoveOutcome:
     twice: dict[str, list[int]] = field(default_factory=dict)
     public: bool = True
     exposed: list[Exposure] = field(default_factory=list)
+    unseen: str = ""
     links: Counter[str] = field(default_factory=Counter)
 
     def note(self, step: MoveStep) -> None:
@@ -144,7 +146,7 @@ class MoveOutcome:
     def whole(self) -> bool:
         """Whether every record is in the new home, or a person decided otherwise."""
         refused = any(counts[Did.REFUSED] for counts in self.counts.values())
-        return not (refused or self.twice or self.exposed or any(self.missing.values()))
+        return not (refused or self.twice or self.exposed or self.unseen or any(self.missing.values()))
 
     def document(self) -> dict[str, Any]:
         """Return it as ``--json`` prints it."""
@@ -162,6 +164,7 @@ class MoveOutcome:
             ],
             "missing": {thing: self.public_keys(thing, self.missing.get(thing, [])) for thing in Thing},
             "twice": [{"key": key, "ids": ids} for key, ids in self.twice.items()],
+            "unseen": None if not self.unseen else str(self.unseen),
             "exposed": [{"kind": each.thing, "id": each.key, "place": each.place} for each in self.exposed],
             "links_not_notified": {"links": self.links.total(), "hosts": len(self.links)},
         }

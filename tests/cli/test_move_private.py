@@ -313,6 +313,28 @@ def test_a_page_that_visitors_can_open_is_found(site: Site, address: str, text: 
     assert site.move("--only", "all", "--no-compare").code == (13 if page == "/himitsu/" else 0)
 
 
+@pytest.mark.parametrize("status", [503, 200])
+def test_a_home_in_maintenance_is_moved_to_and_looked_at_later(
+    site: Site, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BLOG_EXPORTER_RETRIES", "0")
+    usual = site.home.service.handler
+
+    async def closed(request: web.Request) -> web.StreamResponse:
+        if "Authorization" in request.headers:
+            return await usual(request)
+        return web.Response(status=status, text="<h1>ただいま準備中です</h1>", content_type="text/html")
+
+    site.home.service.handler = closed
+    done = site.move("--only", "all", "--no-compare", "--json")
+    assert (done.code, len(site.home.rest_posts)) == (3, 5), done.err
+    assert "nobody has looked whether it shows them private content" in done.err
+    assert done.answer_before_error["sides"][-1]["unseen"]
+    site.home.service.handler = usual
+    done = site.move("--only", "all", "--no-compare", "--json")
+    assert (done.code, done.json["sides"][-1]["unseen"]) == (0, None)
+
+
 def test_the_front_page_at_a_private_address_is_no_exposure(site: Site) -> None:
     site.home.pages |= dict.fromkeys(("/?p=4294967295", "/himitsu/"), "<nav><a href='/about/'>秘密の題</a></nav>")
     assert site.move("--only", "all", "--no-compare").code == 0
