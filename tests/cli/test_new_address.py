@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,22 +14,12 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from tests.cli.test_source import Command, command
 from tests.support.public_blog import BlogPost, PublicBlog, posts, serving
-from tests.support.runs import Done, Runs
 
-Command = Callable[..., Awaitable[Done]]
+__all__ = ["command"]
+
 OPTIONS = ("--retries", "0", "--page-rules", "livedoor", "--rate", "1000", "--no-site", "--assets", "none")
-
-
-@pytest.fixture
-def command(runs: Runs, tmp_path: Path) -> Command:
-    """Return what runs the program in a separate process, in the test's folder."""
-
-    async def run(*arguments: object) -> Done:
-        environ = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "LANG": "C.UTF-8"}
-        return await asyncio.to_thread(runs.run, *arguments, folder=tmp_path, environ=environ)
-
-    return run
 
 
 def stranger() -> PublicBlog:
