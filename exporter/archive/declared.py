@@ -88,7 +88,7 @@ def _bytes_of(layout: Layout) -> bytes:
 
 
 def declarations_in(data: bytes) -> Iterator[tuple[int, FlagDeclaration | str]]:
-    """Yield the lines of the file with their numbers, from 1: a declaration, or why it is none."""
+    """Yield each line's number, from 1, and its declaration, or a sentence if it is damaged."""
     lines = data.split(b"\n")
     for number, line in enumerate(lines[:-1], 1):
         try:

@@ -259,13 +259,14 @@ def keep_answers(
         archive = Archive.open(root)
         with contextlib.closing(archive.state(version)) as state:
             seen = {flag: _seen(state, service, kind, flag) for kind, flag in about.values()}
-        for name, before in _kept(archive.layout, service).items():
+        kept = _kept(archive.layout, service)
+        for name, before in kept.items():
             if new.get(name) == before.settings[name]:  # said before, also about values that this version lacks
                 flag = about[name][1]
                 seen[flag] = tuple(sorted({*seen[flag], *before.seen.get(flag, ())}))
         now = SystemClock().now()
         declaration = FlagDeclaration(timestamp(now), service.name, new, seen)
-        if _says(_kept(archive.layout, service), declaration, service):
+        if _says(kept, declaration, service):
             return
         with archive.lock() as lock:
             lock.acquire(now)

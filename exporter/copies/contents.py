@@ -383,7 +383,7 @@ def require_related(related: Related, source: object, target: object, *, prune: 
 
 
 def united(ours: bytes, theirs: bytes) -> bytes | None:
-    """Return the lines of two owner's records by their times, each once; ``None`` if a line of one is damaged.
+    """Return all lines of two files by their times, each once; ``None`` if a line is damaged.
 
     Two machines may each have added a line. The last line about something counts, so both must keep all of them.
     """

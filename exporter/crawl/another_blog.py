@@ -34,7 +34,7 @@ def refuse_another_blog(ingest: Ingest, *, is_new_name: bool = False) -> None:
     """Refuse a run whose entries contradict the archive.
 
     An entry whose id is known agrees if its text, its date or its title is the same, and contradicts it otherwise. A
-    title that several entries of the archive have says nothing, and neither does a missing date or text.
+    title that several archived entries have says nothing, and neither does a missing date or text.
 
     Args:
         ingest: the run, which has read the lists.
@@ -42,8 +42,8 @@ def refuse_another_blog(ingest: Ingest, *, is_new_name: bool = False) -> None:
 
     Raises:
         AnotherBlog: more entries contradict the archive than agree, and these are at least four, or the service answers
-            as another user, or the name is new. No entry of the archive is listed, and in both last cases, or if the
-            list is whole and the archive has at least four.
+            as another user, or the name is new. Or no archived entry is listed, and the service answers as another
+            user, or the name is new, or the list is whole and the archive has at least four.
     """
     items = ingest.ledgers[Kind.ENTRY_LIST]
     last = len(ingest.sweeps)
@@ -118,7 +118,7 @@ class _Comparison:
         self._kind = kind
 
     def contradiction(self, old: Any, new: Any) -> tuple[str, str] | None:
-        """Return the titles of two different entries, or their texts if the title is the same, otherwise ``None``."""
+        """Return two different entries' titles, or their texts if the title is the same, otherwise ``None``."""
         one, other = (self._post(raw) for raw in (old, new))
         titles = one.title.strip(), other.title.strip()
         dates = [

@@ -71,7 +71,7 @@ def _first_sweep(ingest: Ingest) -> int:
 
 
 def is_notice(ingest: Ingest) -> bool:
-    """Return whether so many entries have the same text that it may be a notice of the service."""
+    """Return whether the same text is in many entries, so that it may be a notice of the service."""
     return is_mass(ingest.texts.alike, ingest.sweeps[-1][Kind.ENTRY_LIST].listed)
 
 
@@ -147,9 +147,9 @@ def _vanished(ingest: Ingest, kind: Kind) -> list[str]:
 
 
 def _leave_out_vanished(ingest: Ingest, entry_ids: Collection[str]) -> None:
-    """Leave out what the service had when a run began, has no longer, and no version has. Say how much that is.
+    """Leave out the records that are gone since the run read them and that no version has. Say how many these are.
 
-    A version states what the service has. Otherwise a withdrawn entry would be public until the next run.
+    Otherwise a withdrawn entry would be public until the next run.
     """
     ledgers, left = ingest.ledgers, set(entry_ids)
     found = {Kind.ENTRIES: [each for each in left if ledgers[Kind.ENTRIES].is_new(each)]}

@@ -37,6 +37,7 @@ from exporter.model.asset import is_sha256
 from exporter.model.kinds import Kind, sort_key
 from exporter.service.identity import (
     address_sign,
+    beginning,
     beginning_sign,
     comment_signs,
     content_sign,
@@ -46,7 +47,7 @@ from exporter.service.identity import (
 )
 from exporter.service.registry import service_of
 from exporter.text import printable
-from exporter.warc.holding import Sought, find_addresses, find_exchanges
+from exporter.warc.holding import Sought, find_addresses, find_exchanges, pieces_of
 from exporter.warc.page_text import BREAKS, plain, unpacked_page
 from exporter.warc.shown import ShownRecords
 
@@ -346,10 +347,9 @@ def _note_comment(service: Records, raw: Mapping[str, Any], authors: Collection[
 
 
 def _note_common(archive: Archive, service: Records, found: FoundRecords) -> None:
-    """Note the lines that several other records have too, such as a greeting: no page is known by them."""
-    parts = [plain(part) for text, _ in found.texts for part in BREAKS.split(text)]
-    pieces = {part[:24] for part in parts} - {""}
-    words = {letters(part)[:24] for part in parts if len(letters(part)) >= 24}
+    """Note the lines that several other records have, such as a greeting: no page is known by them."""
+    pieces = {piece for text, _ in found.texts for piece in pieces_of(text)}
+    words = {beginning(line) for text, _ in found.texts for line in _lines_of(text)} - {""}
     having: dict[str, set[tuple[Kind, str]]] = {}
     for kind in (Kind.ENTRIES, Kind.COMMENTS):
         for _, line in _lines(archive, kind):
@@ -359,7 +359,10 @@ def _note_common(archive: Archive, service: Records, found: FoundRecords) -> Non
                 text = of.comment(own).text if kind is Kind.COMMENTS else " ".join(of.texts(own))
                 shown = plain(text)
                 spelled = letters(shown)
-                for each in {*(p for p in pieces if p in shown), *(w for w in words if w in spelled)}:
+                for each in {
+                    *(piece for piece in pieces if piece in shown),
+                    *(word for word in words if word in spelled),
+                }:
                     having.setdefault(each, set()).add((kind, line.record_id))
     found.common = {each for each, others in having.items() if len(others) >= _COMMON_TO}
     for signs in found.signs.values():

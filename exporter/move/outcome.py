@@ -114,7 +114,7 @@ class MoveOutcome:
         public: whether all posts are public. Otherwise reports name no text that the writer chose, such as a category.
         twice: the numbers of duplicates, by key.
         exposed: the private records that visitors without a login can see.
-        unseen: why nobody could look for those; empty if somebody did.
+        unseen: why visitors could not open the new home for that search; empty if they could.
         links: the number of links from public posts to other hosts, by host. WordPress would notify each.
     """
 

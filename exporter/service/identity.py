@@ -102,8 +102,14 @@ def comment_signs(comment: Comment, *, sought: bool) -> set[str]:
 
 def shown_signs(parts: Iterable[str]) -> set[str]:
     """Return signs by which a page that shows a text is known, from the text's lines; see :func:`beginnings`."""
-    found = dict.fromkeys(words[:_SHOWN] for part in parts if len(words := letters(part)) >= _SHOWN)
+    found = dict.fromkeys(filter(None, map(beginning, parts)))
     return {beginning_sign(each) for each in list(found)[:_PIECES]}
+
+
+def beginning(line: str) -> str:
+    """Return the letters by which a page with a line is known; empty if the line has fewer."""
+    words = letters(line)
+    return words[:_SHOWN] if len(words) >= _SHOWN else ""
 
 
 def beginnings(words: str) -> Iterator[str]:

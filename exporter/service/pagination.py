@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from exporter.message import message
+from exporter.service.declarations import BLOG_V1
 from exporter.service.interface import Call, Cursor, Page, PageFacts
 
 _MAX_DOUBTS = 5
@@ -15,9 +16,9 @@ _MAX_DOUBTS = 5
 MAX_UNSTATED_PAGES: Final = 1_000
 """Pages to read of a list that never says how many it has."""
 MIN_LIMIT_PAGES: Final = 500
-"""Pages to read of a list that states fewer, since a service may always say that it has one."""
-USUAL_MAX_PAGES: Final = 100_000
-"""The default of the setting ``max_pages``. An owner who sets more knows that the lists are that long."""
+"""Pages to read if a list states fewer, since a service may always say that it has one."""
+_USUAL_MAX_PAGES: Final[int] = BLOG_V1.default_of("max_pages")
+"""An owner who sets more knows that the lists are that long."""
 SPARE_PAGES: Final = 100
 """Pages that a list may have beyond twice the number that it stated first, since posts are written during a sweep."""
 BARREN_PAGES = 3
@@ -137,27 +138,9 @@ class _NumberedPages(ABC):
 
     def _continue_at(self, page: int) -> None:
         stated = self._stated_pages()
-        if self.max_pages > USUAL_MAX_PAGES >= page:
-            self._next = page
-        elif stated is None and page > MAX_UNSTATED_PAGES:
-            self._stop_at(
-                page - 1,
-                message(
-                    "is not the last one, and no page says how many there are; the list is cut here. If it really is "
-                    "that long, set max_pages above {usual:,}",
-                    usual=USUAL_MAX_PAGES,
-                ),
-            )
-        elif stated is not None and page > max(2 * stated + SPARE_PAGES, MIN_LIMIT_PAGES):
-            self._stop_at(
-                page - 1,
-                message(
-                    "is not the last one, although the list said it has {stated:,} pages; the list is cut here. If it "
-                    "really is that long, set max_pages above {usual:,}",
-                    stated=stated,
-                    usual=USUAL_MAX_PAGES,
-                ),
-            )
+        limit = MAX_UNSTATED_PAGES if stated is None else max(2 * stated + SPARE_PAGES, MIN_LIMIT_PAGES)
+        if self.max_pages <= _USUAL_MAX_PAGES and page > limit:
+            self._stop_at(page - 1, _cut(stated))
         elif page > self.max_pages:
             more = message(
                 "goes on after page {max_pages}; raise max_pages if it really is that long", max_pages=self.max_pages
@@ -183,6 +166,21 @@ class _NumberedPages(ABC):
     def _stop_at(self, page: int, sentence: str) -> None:
         self._problem(page, sentence)
         self.finished = True
+
+
+def _cut(stated: int | None) -> str:
+    if stated is None:
+        return message(
+            "is not the last one, and no page says how many there are; the list is cut here. If it really is "
+            "that long, set max_pages above {usual:,}",
+            usual=_USUAL_MAX_PAGES,
+        )
+    return message(
+        "is not the last one, although the list said it has {stated:,} pages; the list is cut here. If it really is "
+        "that long, set max_pages above {usual:,}",
+        stated=stated,
+        usual=_USUAL_MAX_PAGES,
+    )
 
 
 @dataclass

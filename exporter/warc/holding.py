@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
@@ -34,6 +35,12 @@ _PIECE_CHARACTERS: Final = 24
 _SPACE: Final = re.compile(r"\s+")
 
 
+def pieces_of(text: str) -> set[str]:
+    """Return the beginnings of a text's lines by which a page with the text is known."""
+    lines = map(plain, BREAKS.split(text))
+    return {line[:_PIECE_CHARACTERS] for line in lines if len(line) >= _LEAST_CHARACTERS}
+
+
 @frozen
 class Sought:
     """Texts to look for.
@@ -47,20 +54,21 @@ class Sought:
     pairs: frozenset[tuple[str, str]]
 
     @classmethod
-    def of(cls, texts: Iterable[tuple[str, str]], alone: Iterable[str] = (), common: Collection[str] = ()) -> Sought:
+    def of(
+        cls, texts: Iterable[tuple[str, str]], alone: Iterable[str] = (), common: AbstractSet[str] = frozenset()
+    ) -> Sought:
         """Prepare texts for the search.
 
         Args:
-            common: lines that other records have too.
             texts: texts with their writers' names.
             alone: texts that count without a name, unless they are so short that any page may have them by chance.
+            common: the :func:`pieces_of` lines that tell nothing, because other records have the same ones.
         """
         pieces = {plain(each) for each in alone if len(each.encode("utf-8", "replace")) >= _LEAST_BYTES_ALONE}
         pairs = set()
         for text, name in texts:
-            parts = [found for part in BREAKS.split(text) if len(found := plain(part)) >= _LEAST_CHARACTERS]
-            parts = [part for each in parts if (part := each[:_PIECE_CHARACTERS]) not in common]
-            pieces.update(parts)
+            parts = pieces_of(text) - common
+            pieces |= parts
             if not parts and (whole := plain(text)) and name.strip():
                 pairs.add((whole, plain(name)))
         return cls(frozenset(filter(None, pieces)), frozenset(pairs))

@@ -111,7 +111,7 @@ def look(whole: Whole, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkey
             if command[0] == "sync":
                 # It holds no record: verify checks it, and a backup writes it again. The output names its size.
                 written.pop("SHA256SUMS", None)
-                written.pop("declared.jsonl", None)  # with the time of an export before, if there was one
+                written.pop("declared.jsonl", None)  # an earlier export may have written it
                 said = ""
             after = {folder: tree(root / folder) for folder in KEPT}
             if command in READERS or code in REFUSALS:

@@ -429,6 +429,14 @@ def test_an_owner_who_knows_that_the_lists_are_long_has_them_read() -> None:
     assert len(asked) == 1200
 
 
+@pytest.mark.parametrize("stated", [1, None])
+def test_such_a_list_is_read_beyond_the_usual_number_of_pages(stated: int | None) -> None:
+    listing = comment_pages(Options(max_pages=100_003))
+    asked = read_through(listing, lambda page: chain(page, stated, next=page + 1), bound=200_000)
+    assert len(asked) == 100_003
+    assert "goes on after page 100003" in listing.problems[-1]
+
+
 def test_a_negative_number_of_pages_is_a_problem_and_the_chain_is_followed() -> None:
     listing = entry_pages(DEFAULT)
     assert read_through(listing, of(chain(1, -5, next=2), chain(2, 2))) == [1, 2]

@@ -27,7 +27,7 @@ MAX_PAGES: Final = 20_000
 MAX_UNSTATED_PAGES: Final = 2_000
 """Pages to read of a list that states no total: 200,000 records."""
 MIN_LIMIT_PAGES: Final = 500
-"""Pages to read of a list that states fewer, since a plugin may always state one."""
+"""Pages to read if a list states fewer, since a plugin may always state one."""
 SPARE_PAGES: Final = 100
 """Pages that a list may have beyond twice the number that it stated first, since posts are written meanwhile."""
 MAX_LISTS: Final = 200
@@ -211,7 +211,7 @@ class ListsInTurn:
         if pages is None and total is not None:
             pages = -(-total // self._size)
         if pages is not None and self._pages is None:
-            # A plugin may make pages of one record, and leave the number of pages unchanged.
+            # A plugin may put one record on each page, and leave the number of pages unchanged.
             self._limit = min(MAX_PAGES, max(MIN_LIMIT_PAGES, 2 * max(pages, total or 0) + SPARE_PAGES))
         self._total = self._total if total is None else total
         self._pages = self._pages if pages is None else pages
