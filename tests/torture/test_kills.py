@@ -228,13 +228,13 @@ def random_kills(
                 *(() if views else ("--no-markdown", "--no-site")),
                 "--archive",
             )
-            whole = runs.run(*command, tmp_path / f"undisturbed{number}")
+            whole = runs.run(*command, tmp_path / f"undisturbed{seed}-{number}")
             assert whole.code == 0
             undisturbed = len(service.requests)
             lists = sum(request.path.endswith("/list") for request in service.requests)
-            shutil.rmtree(tmp_path / f"undisturbed{number}")
+            shutil.rmtree(tmp_path / f"undisturbed{seed}-{number}")
             service.requests.clear()
-            root = tmp_path / f"archive{number}"
+            root = tmp_path / f"archive{seed}-{number}"
             struck = 0
             while struck < kills:
                 # The disk is the same until the next call, so these are all instants, however fast the machine is.
