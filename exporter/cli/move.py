@@ -17,7 +17,7 @@ from exporter.cli.export_options import check_choice, choice_options, chosen
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import archive_argument, given_settings, settings_of, with_config
 from exporter.cli.output import Output, counted, sentence, shown
-from exporter.errors import BlogExporterError, Incomplete, Interrupted, PrivateExposed
+from exporter.errors import BlogExporterError, Incomplete, Interrupted, PrivateExposed, ServiceError
 from exporter.export.interface import ExportOptions
 from exporter.message import listed, message, message_n
 from exporter.settings import Settings
@@ -97,6 +97,7 @@ def move_command(
     choice = chosen(out, archive, info, settings, given)
     place = NewHome(home, map_file or map_path(archive, home))
     progress, compared = _Progress(out, sends=not dry_run), None
+    failure: ServiceError | None = None
     with progress.reported(), catch_signals(progress.kept) as signals:
         how: dict[str, Any] = {"at": choice.version, "only": given["only"]}
 
@@ -117,7 +118,10 @@ def move_command(
         else:
             keep_answers(given, archive, choice.options.service, out, version=choice.version)
             if compare:
-                compared, same = _compare(out, archive, home, settings, choice.options, signals, **how)
+                try:
+                    compared, same = _compare(out, archive, home, settings, choice.options, signals, **how)
+                except ServiceError as error:
+                    failure, same = error, False
                 whole = whole and same
             out.answer("{path} lists the old and the new records of {home}.", home=printable(home), path=place.map_file)
     out.document(
@@ -140,6 +144,8 @@ def move_command(
             home=printable(home),
         )
         raise PrivateExposed(text)
+    if failure is not None:
+        raise failure
     if not whole:
         raise Incomplete(
             "{home}: something is missing or different; the lines above give the reasons.", home=printable(home)
@@ -196,8 +202,8 @@ def _print(out: Output, moved: Moved) -> None:
         )
     if outcome.unseen:
         out.warn(
-            "Visitors cannot open the new home now, so nobody has looked whether it shows them private content: "
-            "{reason} When they can, run the same command again.",
+            "The new home could not be searched whole for private content that visitors can see: {reason} When "
+            "visitors can open it, run the same command again.",
             reason=shown(translated(outcome.unseen)),
         )
     if outcome.links:

@@ -11,16 +11,20 @@ same up to this number. A prune changes hashes, and of a manifest only the parts
 from __future__ import annotations
 
 import hashlib
+import heapq
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import takewhile
+from operator import itemgetter
 from typing import Any, Final, Protocol
 
 from exporter import lossless_json
 from exporter.archive.archive import Archive
 from exporter.archive.captures import CaptureInfo, is_capture_file
+from exporter.archive.declared import FlagDeclaration, declarations_in
 from exporter.archive.evidence import place_in_evidence
 from exporter.archive.forgotten import FILE_NAME, newest_name, notes_in, renamed_hashes
 from exporter.archive.layout import (
@@ -29,6 +33,7 @@ from exporter.archive.layout import (
     LARGEST_VERSION,
     MANIFEST,
     MAX_CAPTURE_BYTES,
+    NAMES,
     OWNER_RECORDS,
     SEGMENTS,
     SUMS,
@@ -36,6 +41,7 @@ from exporter.archive.layout import (
     version_name,
 )
 from exporter.archive.manifest import ArchiveInfo, Manifest, line_digest, read_sums, run_of
+from exporter.archive.names import BlogName, names_in
 from exporter.archive.safe_files import MAX_CACHE_BYTES, MAX_DOCUMENT_BYTES
 from exporter.copies.store import Store, StoredObject, read_whole
 from exporter.errors import ArchiveDamaged, ArchiveLocked, DamagedObject, HistoriesDiffer, NoArchive, NoSuchObject
@@ -382,25 +388,39 @@ def require_related(related: Related, source: object, target: object, *, prune: 
         )
 
 
-def united(ours: bytes, theirs: bytes) -> bytes | None:
-    """Return all lines of two files by their times, each once; ``None`` if a line is damaged.
+def united(name: str, ours: bytes, theirs: bytes) -> bytes | None:
+    """Return the lines of an owner's record in an archive and in its copy.
 
-    Two machines may each have added a line. The last line about something counts, so both must keep all of them.
+    Two machines may each have added lines, and the last line about something counts. So each file's lines keep their
+    order, and only lines that the other file lacks are placed by their times.
+
+    Returns:
+        The whole content, or ``None`` if a line is damaged, or if two different lines have one time.
     """
-    lines: set[tuple[str, bytes]] = set()
-    for data in (ours, theirs):
-        *whole, torn = data.split(b"\n")
-        for line in whole:
-            try:
-                value = lossless_json.loads(line)
-            except lossless_json.NotJson:
-                return None
-            if not isinstance(value, dict) or not isinstance(value.get("at"), str):
-                return None
-            lines.add((value["at"], line))
-        if torn:
+    longer = ours if ours.startswith(theirs) else theirs if theirs.startswith(ours) else None
+    if longer is not None:
+        return None if _timed(name, longer) is None else longer
+    here, there = _timed(name, ours), _timed(name, theirs)
+    if here is None or there is None:
+        return None
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(here, there, strict=False)))
+    new, lacking = ([each for each in one[same:] if each not in other] for one, other in ((here, there), (there, here)))
+    if {at for at, _ in new} & {at for at, _ in lacking}:
+        return None
+    found = [*here[:same], *heapq.merge(there[same:], new, key=itemgetter(0))]
+    return b"".join(line + b"\n" for _, line in found)
+
+
+def _timed(name: str, data: bytes) -> list[tuple[str, bytes]] | None:
+    """Return the lines with their times; ``None`` if one is damaged."""
+    found: list[tuple[str, bytes]] = []
+    lines: Iterator[tuple[int, BlogName | FlagDeclaration | str]]
+    lines = names_in(data) if name == NAMES else declarations_in(data)
+    for (_, record), line in zip(lines, data.split(b"\n"), strict=False):
+        if isinstance(record, str):
             return None
-    return b"".join(line + b"\n" for _, line in sorted(lines))
+        found.append((record.at, line))
+    return found
 
 
 def renamed_in(notes: bytes) -> dict[str, str]:

@@ -315,7 +315,7 @@ class Pull:
         theirs, ours = self._growing(plan, name), self._here(name)
         if theirs is None or ours == theirs:
             return
-        both = united(ours, theirs)
+        both = united(name, ours, theirs)
         if both is None:
             plan.damaged_there.append(name)
         elif both != ours:

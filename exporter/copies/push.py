@@ -306,7 +306,7 @@ class Push:
         except ArchiveDamaged:
             plan.damaged.append(name)
             return
-        both = theirs if ours == theirs else united(ours, theirs)
+        both = theirs if ours == theirs else united(name, ours, theirs)
         if both is None:
             plan.damaged_there.append(name)
         elif both != theirs:

@@ -20,6 +20,7 @@ from exporter.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
     from exporter.crawl.ingest import Ingest
     from exporter.model.records import Post
@@ -63,8 +64,8 @@ def refuse_another_blog(ingest: Ingest, *, is_new_name: bool = False) -> None:
             known=known,
             n=count,
             id=printable(record_id, _MAX_TITLE_CHARACTERS),
-            before=repr(printable(before, _MAX_TITLE_CHARACTERS)),
-            now=repr(printable(now, _MAX_TITLE_CHARACTERS)),
+            before=before,
+            now=now,
         )
     elif not known and (is_doubtful or _is_replaced(ingest)):
         what = message(
@@ -74,8 +75,9 @@ def refuse_another_blog(ingest: Ingest, *, is_new_name: bool = False) -> None:
         return
     raise AnotherBlog(
         "The service shows another blog than the archive's: {what}. Nothing was written. If the blog has another "
-        "address now, continue from there. If it is the same blog, run again with --accept-join.",
+        "address now, continue from there. If it is the same blog, run again with {options}.",
         what=what,
+        options="--accept-join" if known else "--accept-join --accept-removals",
     )
 
 
@@ -98,7 +100,7 @@ def _changed_ids(ingest: Ingest) -> set[str]:
 
 
 def _contradictions(ingest: Ingest) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield the entries that are others than in the archive, each with a title or a text of both."""
+    """Yield the entries that are others than in the archive, each with its title and date there and now."""
     for kind in _KINDS:
         ledger, comparison = ingest.ledgers[kind], _Comparison(ingest, kind)
         for record_id, base, row in ledger.changes():
@@ -110,6 +112,11 @@ def _contradictions(ingest: Ingest) -> Iterator[tuple[str, tuple[str, str]]]:
                     yield record_id, found
 
 
+def _called(title: str, date: datetime | None) -> str:
+    shown = repr(printable(title, _MAX_TITLE_CHARACTERS))
+    return shown if date is None else f"{shown} ({date:%Y-%m-%d})"
+
+
 class _Comparison:
     """Compares records of one kind with the archive."""
 
@@ -118,7 +125,7 @@ class _Comparison:
         self._kind = kind
 
     def contradiction(self, old: Any, new: Any) -> tuple[str, str] | None:
-        """Return two different entries' titles, or their texts if the title is the same, otherwise ``None``."""
+        """Return what two different entries are called, otherwise ``None``."""
         one, other = (self._post(raw) for raw in (old, new))
         titles = one.title.strip(), other.title.strip()
         dates = [
@@ -129,11 +136,8 @@ class _Comparison:
         if (is_known and dates[0] == dates[1]) or (is_same_title and self._is_telling(titles[0])):
             return None
         texts = text_words(f"{one.body} {one.more}"), text_words(f"{other.body} {other.more}")
-        if not all(texts):
-            return titles if is_known and not is_same_title else None
-        if texts[0] == texts[1]:
-            return None
-        return texts if is_same_title else titles
+        is_another = texts[0] != texts[1] if all(texts) else is_known and not is_same_title
+        return (_called(titles[0], dates[0]), _called(titles[1], dates[1])) if is_another else None
 
     def _post(self, raw: Any) -> Post:
         service = self._ingest.service

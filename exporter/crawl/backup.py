@@ -225,6 +225,7 @@ class BackupRun:
         done = self.outcome
         statistics = self.client.statistics
         done.outcome, done.finished_at = outcome, timestamp(self.clock.now())
+        done.from_file = None if self.client.source is None else True
         done.exit_code, done.error = (0, None) if error is None else (error.exit_code, said(error))
         done.requests, done.retries, done.bytes = statistics.requests, statistics.retries, statistics.bytes
         self._concluding = True
@@ -532,9 +533,8 @@ class BackupRun:
 
     def _remove_originals(self) -> None:
         """Remove the pages that a refused run has kept, because they may be a stranger's."""
-        kept = {} if self._ingest is None else self._ingest.originals
-        if kept:
-            remove_unreferenced(self._layout, {str(record.get("sha256")) for record in kept.values()})
+        if self._ingest is not None and self._ingest.kept:
+            remove_unreferenced(self._layout, self._ingest.kept)
 
     def _leave(self, checkpoint: Checkpoint) -> None:
         if not self._answered and self.outcome.resumed_from is None:

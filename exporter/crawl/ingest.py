@@ -155,6 +155,8 @@ class Ingest:
         keep: stores an answer as a file and returns its asset record.
         answered: the entries of this run whose answers carry their comments.
         originals: the asset records of the kept answers, by their addresses.
+        kept: the SHA-256 of all kept answers, also of replaced ones.
+        again: the ids of the comments in the newest answers, for entries that were answered several times.
         shortages: by entry, the sentence about comments that its answer states and does not carry.
         textless: new entries of which the answer has no text, not even an empty one.
         kept_out: the records that were forgotten and stay out.
@@ -183,6 +185,8 @@ class Ingest:
     restored: int = 0
     answered: dict[str, bool] = field(default_factory=dict)
     originals: dict[str, dict[str, Any]] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)
+    again: dict[str, set[str]] = field(default_factory=dict)
     shortages: dict[str, str] = field(default_factory=dict)
     textless: set[str] = field(default_factory=set)
     kept_out: KeptOut = field(default_factory=KeptOut)
@@ -200,7 +204,7 @@ class Ingest:
         found = restore(self.checkpoint, self.ledgers, self.freshness)
         self.restored = found.records
         self.answered, self.originals, self.shortages = found.answered, found.originals, found.shortages
-        self.textless = found.textless
+        self.textless, self.again, self.kept = found.textless, found.again, found.kept
         self._read_with = found.items
 
     def distrust(self, records: Mapping[Kind, Collection[str]]) -> None:
@@ -580,6 +584,8 @@ class Ingest:
                 ledger.observe(comment_id, lossless_json.freeze(raw), sweep)
                 ids.append(comment_id)
         ledger.spool.journal({"of": entry_id, "comments": ids, "sweep": sweep})
+        if entry_id in self.answered:
+            self.again[entry_id] = set(ids)
         self.answered[entry_id] = True
         self.shortages.pop(entry_id, None)
         if answer.shortage:
@@ -628,7 +634,8 @@ class Ingest:
         frozen = lossless_json.freeze(data)
         known = ledger.identity(entry_id) == frozen.identity
         if answer.original is not None and not known and not self.kept_out.is_on(answer.original):
-            self.originals[answer.original.url] = await self.keep(answer.original)
+            self.originals[answer.original.url] = kept = await self.keep(answer.original)
+            self.kept.add(str(kept.get("sha256")))
         else:
             answer = answer._replace(original=None)
         self._observe(entry_id, data, frozen, sweep, known=known)

@@ -383,6 +383,8 @@ class Restored:
         records: the number of records.
         answered: the entries whose answers carry comments, and whether these are restored.
         originals: the asset records of kept answers, by their addresses.
+        kept: the SHA-256 of all kept answers, also of replaced ones.
+        again: the ids of the comments in the newest answers, for entries that were answered several times.
         shortages: by entry, the sentence about comments that its answer states and does not carry.
         textless: new entries of which the answer has no text, not even an empty one.
         items: by entry that was read, the hash of its list item then.
@@ -391,6 +393,8 @@ class Restored:
     records: int = 0
     answered: dict[str, bool] = field(default_factory=dict)
     originals: dict[str, dict[str, Any]] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)
+    again: dict[str, set[str]] = field(default_factory=dict)
     shortages: dict[str, str] = field(default_factory=dict)
     textless: set[str] = field(default_factory=set)
     items: dict[str, str] = field(default_factory=dict)
@@ -468,6 +472,8 @@ def _read_as(note: dict[str, Any]) -> tuple[datetime, Validators]:
 def _take_reading(note: dict[str, Any], ledger: Ledger, freshness: Freshness, found: Restored) -> None:
     """Restore an entry's reading, or the comments that its answer carried."""
     if "comments" in note:
+        if found.answered.get(note["of"]):
+            found.again[note["of"]] = set(note["comments"])
         found.answered[note["of"]] = True
         for record_id in note["comments"]:
             ledger.mark(record_id, _FIRST_SWEEP)
@@ -479,6 +485,7 @@ def _take_reading(note: dict[str, Any], ledger: Ledger, freshness: Freshness, fo
         found.textless.add(note["read"])
     if "original" in note:
         found.originals[note["original"]["url"]] = note["original"]
+        found.kept.add(str(note["original"].get("sha256")))
     if "shortage" in note:
         found.answered.setdefault(note["read"], False)
         if note["shortage"]:

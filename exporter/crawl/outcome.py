@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.archive.manifest import FROM_CAPTURE, UNJOINED, KindCounts, Manifest, RecordProblem
+from exporter.archive.manifest import FROM_CAPTURE, FROM_FILE, UNJOINED, KindCounts, Manifest, RecordProblem
 from exporter.clock import at_home, differs
 from exporter.crawl.assets.summary import AssetSummary, Tally
 from exporter.crawl.sweep import SweepResult
@@ -33,6 +33,7 @@ class Outcome:
         service_time: the service's time, if this machine's clock was more than a day away from it.
         joined: the numbers of entries that were joined with those of another service.
         warc: what became of the exchanges with the service, if they were recorded.
+        from_file: whether an export file was read; ``None`` if not.
         from_capture: the number of the newest capture that completed files, if no service was read.
         unjoined: the service whose records went, if no service was read.
         damaged: paths of damaged files that could not be restored, for the summary; ``verify`` finds them again.
@@ -59,6 +60,7 @@ class Outcome:
     service_time: str | None = None
     joined: dict[str, Any] | None = None
     warc: dict[str, Any] | None = None
+    from_file: bool | None = None
     from_capture: int | None = None
     unjoined: str | None = None
 
@@ -68,7 +70,7 @@ class Outcome:
         line["problems"] = [problem.document() for problem in self.problems]
         line |= stored_as("error", self.error)
         del line["damaged"]
-        for name in ("service_time", "joined", "warc", FROM_CAPTURE, UNJOINED):
+        for name in ("service_time", "joined", "warc", FROM_FILE, FROM_CAPTURE, UNJOINED):
             if line[name] is None:
                 del line[name]
         return line

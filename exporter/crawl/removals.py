@@ -158,7 +158,7 @@ def _leave_out_vanished(ingest: Ingest, entry_ids: Collection[str]) -> None:
         ledgers[Kind.ENTRY_LIST].drop(entry_id)
     found[Kind.FILES] = _vanished(ingest, Kind.FILES)
     if ingest.service.capabilities.comments_in_entries:
-        found[Kind.COMMENTS] = _comments_on(ingest, left)
+        found[Kind.COMMENTS] = _comments_without(ingest, left)
     else:
         found[Kind.COMMENTS] = _vanished(ingest, Kind.COMMENTS)
     for kind, ids in found.items():
@@ -173,14 +173,15 @@ def _leave_out_vanished(ingest: Ingest, entry_ids: Collection[str]) -> None:
             ingest.emit(RecordFailed(kind, None, text))
 
 
-def _comments_on(ingest: Ingest, entry_ids: Collection[str]) -> list[str]:
-    """Return the new comments on these entries."""
-    if not entry_ids:
+def _comments_without(ingest: Ingest, entry_ids: Collection[str]) -> list[str]:
+    """Return the new comments on these entries, and those that a later answer of their entry no longer carries."""
+    if not (entry_ids or ingest.again):
         return []
     ingest.checkpoint.flush()
     records = PendingState(ingest.state, ingest.ledgers, {})
     new = _new(ingest.ledgers[Kind.COMMENTS])
-    return [each for each in new if ingest.service.post_id(records.load(Kind.COMMENTS, each) or {}) in entry_ids]
+    owners = ((each, ingest.service.post_id(records.load(Kind.COMMENTS, each) or {})) for each in new)
+    return [each for each, of in owners if of in entry_ids or each not in ingest.again.get(of, (each,))]
 
 
 def _unlisted(ingest: Ingest) -> Iterable[str]:

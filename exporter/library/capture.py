@@ -16,6 +16,7 @@ from exporter.archive.archive import Archive
 from exporter.archive.atomic import remove_folder
 from exporter.archive.layout import Layout
 from exporter.archive.lock import CAPTURE, ArchiveLock
+from exporter.archive.manifest import FROM_FILE
 from exporter.archive.reader import is_archive
 from exporter.capture.events import AssetsCompleted, CaptureEvent
 from exporter.capture.outcome import CaptureOutcome, CaptureSettings
@@ -29,6 +30,7 @@ from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.http.user_agent import user_agent_of
 from exporter.library.blog_addresses import entry_addresses, home_of
 from exporter.library.captured_assets import CompletedAssets, complete_assets
+from exporter.library.status import SUCCESSES
 from exporter.library.views import finish_forgetting, present_views, refresh_latest
 from exporter.message import suggested
 from exporter.service.declarations import BLOG_V1, PUBLIC_SITE
@@ -114,11 +116,12 @@ def capture(
 
 
 def _refuse_after_refusal(archive: Path) -> None:
-    last = next(Archive.open(archive).newest_backups(), None) if is_archive(Layout(archive)) else None
-    if last is not None and last.get("outcome") == "refused":
+    runs = Archive.open(archive).newest_backups() if is_archive(Layout(archive)) else iter(())
+    read = (run["outcome"] for run in runs if not run.get(FROM_FILE) and run["outcome"] in {*SUCCESSES, "refused"})
+    if next(read, None) == "refused":
         raise RunRefused(
-            "The last backup of {archive} was refused, so the pages may be those of another blog. Nothing was "
-            "recorded. See why, and how to accept them: {command}",
+            "The last backup of {archive} that read the blog was refused, so the pages may be those of another blog. "
+            "Nothing was recorded. See why, and how to accept them: {command}",
             archive=archive,
             command=suggested("backup", archive),
         )

@@ -38,7 +38,6 @@ from exporter.model.kinds import Kind, sort_key
 from exporter.service.identity import (
     address_sign,
     beginning,
-    beginning_sign,
     comment_signs,
     content_sign,
     entry_signs,
@@ -133,6 +132,7 @@ class FoundRecords:
     mentions: list[tuple[Kind, str]] = field(default_factory=list)
     texts: set[tuple[str, str]] = field(default_factory=set)
     alone: set[str] = field(default_factory=set)
+    shown: set[tuple[Kind, str]] = field(default_factory=set)
     common: set[str] = field(default_factory=set)
     posts: Counter[str] = field(default_factory=Counter)
     digests: set[str] = field(default_factory=set)
@@ -184,6 +184,8 @@ def find(archive: Archive, settings: Settings, request: ForgettingRequest) -> Fo
     _note_addresses(archive, service, settings, found)
     with contextlib.suppress(ArchiveDamaged):  # the removal itself names the damage
         _note_common(archive, service, found)
+    for kind, text in found.shown:
+        found.signs[kind] |= shown_signs(_lines_of(text), found.common)
     shown = _shown(archive, service, found)
     _find_assets(archive, found, shown)
     for kind in (Kind.ENTRIES, Kind.COMMENTS):
@@ -342,7 +344,8 @@ def _note_comment(service: Records, raw: Mapping[str, Any], authors: Collection[
         found.texts.add((comment.text, comment.name))
         if comment.name in authors:
             found.alone |= {each for each in (comment.url, comment.email) if len(each) >= _LEAST_QUOTED}
-        found.signs[Kind.COMMENTS] |= comment_signs(comment, sought=False) | shown_signs(_lines_of(comment.text))
+        found.signs[Kind.COMMENTS] |= comment_signs(comment, sought=False)
+        found.shown.add((Kind.COMMENTS, comment.text))
         found.signs[Kind.COMMENTS] |= {id_sign(of.name, each) for each in (of.key(Kind.COMMENTS, own),) if each}
 
 
@@ -365,8 +368,6 @@ def _note_common(archive: Archive, service: Records, found: FoundRecords) -> Non
                 }:
                     having.setdefault(each, set()).add((kind, line.record_id))
     found.common = {each for each, others in having.items() if len(others) >= _COMMON_TO}
-    for signs in found.signs.values():
-        signs -= {beginning_sign(each) for each in found.common & words}
 
 
 def _lines_of(text: str) -> Iterator[str]:
@@ -390,8 +391,7 @@ def _find_entries(
                 found.texts |= {(each, post.title) for each in (post.body, post.more, post.excerpt)}
                 found.alone |= {each for each in (post.title, post.permalink) if len(each) >= _LEAST_CHARACTERS}
                 found.signs[Kind.ENTRIES] |= entry_signs(post, sought=False)
-                for text in (post.title, post.body, post.more, post.excerpt):
-                    found.signs[Kind.ENTRIES] |= shown_signs(_lines_of(text))
+                found.shown |= {(Kind.ENTRIES, text) for text in (post.title, post.body, post.more, post.excerpt)}
                 found.signs[Kind.ENTRIES] |= {id_sign(of.name, each) for each in (of.key(kind, own),) if each}
     gone = {each for each in wanted if before.has(Kind.ENTRIES, service.name, each)}
     gone -= found.records[Kind.ENTRIES] | found.records[Kind.ENTRY_LIST]
@@ -485,6 +485,10 @@ def _find_runs(archive: Archive, found: FoundRecords) -> None:
     quoted = [lossless_json.text(each)[1:-1] for each in texts]
     urls = [lossless_json.text(each)[1:-1] for each in found.records[Kind.ASSETS]]
     ids = {str(kind): ids for kind, ids in found.records.items()}
+    # A sentence may have a title shortened, so its id tells.
+    named = [
+        lossless_json.dumps({"id": each})[1:-1] for each in found.records[Kind.ENTRIES] | found.records[Kind.ENTRY_LIST]
+    ]
     for number, line in enumerate(run_lines(archive.layout.runs), 1):
         run = run_of(line) if line.endswith(b"\n") else None
         if run is None:
@@ -497,7 +501,8 @@ def _find_runs(archive: Archive, found: FoundRecords) -> None:
             and not any(text in lossless_json.dumps(each) for text in (*quoted, *urls))
         ]
         rest = lossless_json.dumps({**run, "problems": left})
-        if any(text in rest for text in (*quoted, *urls)):
+        told = lossless_json.dumps(run.get("message"))
+        if any(text in rest for text in (*quoted, *urls)) or any(each in told for each in named):
             run.pop("message", None)
             run["error"] = None
             if isinstance(run.get("assets"), dict):

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import re
-from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta, tzinfo
 from functools import partial
@@ -40,9 +40,9 @@ from exporter.move.home import (
 )
 from exporter.move.home_terms import read_authors
 from exporter.move.map_file import MapFile
-from exporter.move.outcome import Exposure, MoveEvent, MoveOutcome, Thing
+from exporter.move.outcome import MoveEvent, MoveOutcome, Thing
 from exporter.move.plan import Plan, PlannedPost
-from exporter.move.public_look import PrivateThings, look_in_public, private_things
+from exporter.move.public_look import Look, PrivateThings, look_in_public, private_things
 from exporter.move.transfer import MoveRun
 from exporter.move.writer import SETTLING, Writer
 from exporter.settings import Settings
@@ -288,10 +288,12 @@ class _Mover:
                 fresh |= moving.fresh
             if not self.dry_run and done:
                 visitor = replace(api, client=client(Credentials(None)))
-                now_there = await read_home(api, tags=True)
-                before = home.categories.by_name
-                private = private_things(now_there, known.plans, _names(api), fresh, mapped, before)
-                await _look(visitor, private, done[-1].outcome, api.client.credentials.redactor)
+
+                def private_in(now_there: HomeContent) -> PrivateThings:
+                    before = home.categories.by_name
+                    return private_things(now_there, known.plans, _names(api), fresh, mapped, before)
+
+                _note(await _look(api, visitor, private_in), done[-1].outcome, api.client.credentials.redactor)
             return done
 
     async def _authors(self, api: WordPressApi, sides: list[_Side]) -> Mapping[str, int]:
@@ -383,6 +385,14 @@ def _credentials(home: str, settings: Settings) -> Credentials:
             home=printable(home, 200),
         )
     if not found.token:
+        if settings.new_home_user:
+            raise UsageError(
+                message(
+                    "The application password of {user} is missing. Put it (Users, Profile, Application Passwords) "
+                    "into BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home-token-file.",
+                    user=printable(settings.new_home_user, 200),
+                )
+            )
         raise UsageError(
             message(
                 "No user of the new home is named. Set --new-home-user, and put an application password "
@@ -418,12 +428,14 @@ def _content(archive: Path, picture: PostPicture) -> bytes:
     return content
 
 
-async def _look(visitor: WordPressApi, private: PrivateThings, outcome: MoveOutcome, secret: Redactor) -> None:
-    """Search the new home as a visitor. If it shows visitors nothing, such as during maintenance, say so."""
-    found: Sequence[Exposure] = private.admitted
-    if private:
-        try:
-            found = await look_in_public(visitor, private)
-        except ServiceError as error:
-            outcome.unseen = secret(said(error))
-    outcome.exposed = [each._replace(place=secret(each.place)) for each in found]
+async def _look(owner: WordPressApi, visitor: WordPressApi, private_in: Callable[[HomeContent], PrivateThings]) -> Look:
+    """Search the new home as a visitor. Everything is sent, so a home that fails now does not end the move."""
+    try:
+        return await look_in_public(visitor, private_in(await read_home(owner, tags=True)))
+    except ServiceError as error:
+        return Look((), error)
+
+
+def _note(look: Look, outcome: MoveOutcome, secret: Redactor) -> None:
+    outcome.exposed = [each._replace(place=secret(each.place)) for each in look.exposed]
+    outcome.unseen = "" if look.failure is None else secret(said(look.failure))

@@ -7,14 +7,15 @@ post and picture without a login. The plan decides which records are private, no
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from html import unescape
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from exporter.errors import ApiError, NotAuthorised
+from exporter.errors import ApiError, NotAuthorised, ServiceError
 from exporter.html.text import collapse
 from exporter.model.exchange import Request, Response
 from exporter.move.home import COMMENTS, FILES, HomeContent, HomePost, entry_in, file_of, file_slug
@@ -45,8 +46,13 @@ _ADDRESSES_READ: Final = 200
 _NO_POST: Final = "4294967295"
 """A number that no post has. A home that answers it with a page, such as "coming soon", answers all numbers so."""
 _FOUND: Final = frozenset({200, 301, 302, 303, 307, 308})
-_LOCATION: Final = re.compile(r"<loc>\s*([^<]+?)\s*</loc>")
-_ADDRESS: Final = re.compile(r"https?://[^\s\"'<>]+")
+_MOST_FAILURES: Final = 3
+"""Failing parts in a row that end a search, because each may take the time of all its retries."""
+_LOCATION: Final = re.compile(r"<loc>([^<]+)</loc>")
+_ADDRESS: Final = re.compile(r"(?:https?:)?//[^\s\"'<>)]+|(?<=[\"'(=])/[^\s\"'<>)]*")
+_SIZE: Final = re.compile(r"-(?:\d{1,5}x\d{1,5}|scaled)(?=\.[0-9A-Za-z]{1,5}$)")
+"""What WordPress adds to the name of a smaller copy of a picture."""
+_SIGN_IN: Final = re.compile(r"\b(?:id|name)=[\"']?loginform\b")
 _TEXT: Final = re.compile(r">([^<>]+)<")
 _COMMENT: Final = re.compile(r"#comment-([0-9]{1,18})(?![0-9])")
 
@@ -234,27 +240,34 @@ def _is_shown(post: HomePost) -> bool:
     return is_shown_by_status(post.status)
 
 
-async def look_in_public(api: WordPressApi, private: PrivateThings) -> list[Exposure]:
-    """Return the private content that visitors can see, each once for each place.
+class Look(NamedTuple):
+    """The result of a search.
+
+    Attributes:
+        exposed: the private content that visitors can see, each once for each place.
+        failure: why a part of the new home could not be searched; ``None`` if nothing failed.
+    """
+
+    exposed: tuple[Exposure, ...]
+    failure: ServiceError | None
+
+
+async def look_in_public(api: WordPressApi, private: PrivateThings) -> Look:
+    """Search for private content as a visitor. A part that fails does not end the search, but three in a row do.
 
     Args:
         api: the new home, without credentials.
         private: the private content.
-
-    Raises:
-        TransportError, ServiceError: the new home failed.
     """
     posts = {number: _apart(api, post) for number, post in private.posts.items()}
-    private = replace(private, posts=posts)
-    found = dict.fromkeys(private.admitted)
-    for name, thing in _LISTS.items():
-        route = f"wp/v2/{name}"
-        for raw in await _listed(api, route):
-            found.update(dict.fromkeys(_in_record(raw, thing, route, private)))
-    async for place, text in _pages(api):
-        found.update(dict.fromkeys(_in_text(text, place, private)))
-    found.update(dict.fromkeys(await _at_addresses(api, private)))
-    return list(found)
+    search = _Search(api, replace(private, posts=posts))
+    if not private:
+        return Look(private.admitted, None)
+    with contextlib.suppress(_Ended):
+        await search.lists()
+        await search.pages()
+        await search.addresses()
+    return Look(tuple(search.found), search.failure)
 
 
 def _apart(api: WordPressApi, post: PrivatePost) -> PrivatePost:
@@ -262,28 +275,97 @@ def _apart(api: WordPressApi, post: PrivatePost) -> PrivatePost:
     return post._replace(url="") if _inner(api, post.url) == ("/", {}) else post
 
 
-async def _at_addresses(api: WordPressApi, private: PrivateThings) -> list[Exposure]:
-    """Return the private posts and pictures whose own pages visitors can open."""
-    wanted: list[tuple[Thing, int, str, dict[str, str]]] = []
-    for number, post in list(private.posts.items())[:_ADDRESSES_READ]:
-        inner = _inner(api, post.url)
-        if inner is not None:
-            wanted.append((Thing.POST, number, *inner))
-    files = list(private.files)[:_ADDRESSES_READ]
-    wanted += [(Thing.PICTURE, number, "/", {"attachment_id": str(number)}) for number in files]
-    if not wanted:
-        return []
-    missing_status, missing_text = await _page(api, "/", {"p": _NO_POST})
-    answers_all, usual = missing_status in _FOUND, _texts(missing_text)
-    found = []
-    for thing, number, path, params in wanted:
-        if params and answers_all:
-            continue
-        status, text = await _page(api, path, params)
-        # WordPress redirects a name that it does not know to a public post with a similar one.
-        if status in _FOUND and (params or _names(text, number, private.posts[number].title, usual)):
-            found.append(Exposure(thing, str(number), f"{path}{_query(params)}"))
-    return found
+class _Ended(Exception):
+    """So many parts failed that the new home is out of order."""
+
+
+class _Search:
+    """A search through the lists, the pages and the private addresses of a new home."""
+
+    def __init__(self, api: WordPressApi, private: PrivateThings) -> None:
+        self._api = api
+        self._private = private
+        self._failures = 0
+        self._closed: ServiceError | None = None
+        self.found = dict.fromkeys(private.admitted)
+        self.failure: ServiceError | None = None
+
+    async def lists(self) -> None:
+        """Search the lists of REST. Visitors may not read some of them."""
+        read = 0
+        for name, thing in _LISTS.items():
+            route, pages = f"wp/v2/{name}", 0
+            try:
+                async for page in self._api.pages(route, {"_fields": "id,slug,title,name,count,source_url,link,url"}):
+                    pages += 1
+                    for raw in page.items:
+                        if isinstance(raw, dict):
+                            self.found |= dict.fromkeys(_in_record(self._api, raw, thing, route, self._private))
+            except (ApiError, NotAuthorised) as error:
+                self._closed = error
+                if pages:
+                    self._failed(error)
+            except ServiceError as error:
+                self._failed(error)
+            read += pages
+        if read:
+            self._closed = None
+
+    async def pages(self) -> None:
+        """Search the pages for visitors: the first page, the feeds and the sitemaps."""
+        for path, params in _PAGES:
+            status, text = await self._page(path, params)
+            if path == "/" and not params and self._closed and (status not in _FOUND or _SIGN_IN.search(text)):
+                self.failure = self.failure or self._closed
+            self.found |= dict.fromkeys(_in_text(self._api, text, f"{path}{_query(params)}", self._private))
+            if path.endswith(".xml"):
+                for address in _LOCATION.findall(text)[:_SITEMAPS_READ]:
+                    inner = _inner(self._api, unescape(address).strip())
+                    if inner is not None:
+                        _, text_there = await self._page(*inner)
+                        self.found |= dict.fromkeys(_in_text(self._api, text_there, inner[0], self._private))
+
+    async def addresses(self) -> None:
+        """Open the own pages of private posts and pictures."""
+        posts = self._private.posts
+        wanted: list[tuple[Thing, int, str, dict[str, str]]] = []
+        for number, post in list(posts.items())[:_ADDRESSES_READ]:
+            inner = _inner(self._api, post.url)
+            if inner is not None:
+                wanted.append((Thing.POST, number, *inner))
+        files = list(self._private.files)[:_ADDRESSES_READ]
+        wanted += [(Thing.PICTURE, number, "/", {"attachment_id": str(number)}) for number in files]
+        if not wanted:
+            return
+        missing_status, missing_text = await self._page("/", {"p": _NO_POST})
+        answers_all, usual = missing_status in _FOUND, _texts(missing_text)
+        for thing, number, path, params in wanted:
+            status, text = await self._page(path, params)
+            title = posts[number].title if thing is Thing.POST else ""
+            # WordPress redirects a name that it does not know to a public post with a similar one.
+            is_sure = params and not answers_all
+            if status in _FOUND and (is_sure or _names(text, number, title, usual)):
+                self.found[Exposure(thing, str(number), f"{path}{_query(params)}")] = None
+
+    async def _page(self, path: str, params: Mapping[str, str]) -> tuple[int, str]:
+        """Return the status and the text of a page as visitors get it; 0 and no text if it fails."""
+
+        def read(response: Response) -> tuple[int, str]:
+            return response.status, response.body.decode("utf-8", "replace")
+
+        try:
+            answer = await self._api.client.fetch(Request(f"WordPress {path}", path, params, {}), read)
+        except ServiceError as error:
+            self._failed(error)
+            return 0, ""
+        self._failures = 0
+        return answer
+
+    def _failed(self, error: ServiceError) -> None:
+        self.failure = self.failure or error
+        self._failures += 1
+        if self._failures == _MOST_FAILURES:
+            raise _Ended
 
 
 def _names(page: str, number: int, title: str, usual: Container[str]) -> bool:
@@ -302,7 +384,9 @@ def _texts(page: str) -> set[str]:
     return {_plain(each) for each in _TEXT.findall(page)} - {""}
 
 
-def _in_record(raw: dict[str, Any], thing: Thing, place: str, private: PrivateThings) -> Iterator[Exposure]:
+def _in_record(
+    api: WordPressApi, raw: dict[str, Any], thing: Thing, place: str, private: PrivateThings
+) -> Iterator[Exposure]:
     number = raw.get("id")
     known: Container[Any] = {
         Thing.POST: private.posts,
@@ -311,7 +395,7 @@ def _in_record(raw: dict[str, Any], thing: Thing, place: str, private: PrivateTh
     }.get(thing, ())
     name = raw.get("name")
     # WordPress counts public posts only. A category with public posts may be shown.
-    unused = thing in {Thing.CATEGORY, Thing.TAG} and raw.get("count") in {0, None}
+    unused = thing in {Thing.CATEGORY, Thing.TAG} and not raw.get("count")
     shown = isinstance(name, str) and unused and _plain(name) in private.categories
     if isinstance(number, int) and (number in known or shown):
         yield Exposure(thing, str(number), place)
@@ -322,14 +406,18 @@ def _in_record(raw: dict[str, Any], thing: Thing, place: str, private: PrivateTh
                 post.slug and isinstance(slug, str) and unquote(slug) == post.slug
             ):
                 yield Exposure(thing, str(each), place)
-        yield from _in_text(f'"{raw.get("link", "")}" "{raw.get("url", "")}"', place, private)
+        yield from _in_text(api, f'"{raw.get("link", "")}" "{raw.get("url", "")}"', place, private)
     file = file_of(raw) if thing is Thing.PICTURE else None
     if file is not None and number not in known and file[1].url in private.files.values():
         yield Exposure(thing, str(number), place)
 
 
-def _in_text(text: str, place: str, private: PrivateThings) -> Iterator[Exposure]:
-    addresses = {_place(each) for each in _ADDRESS.findall(unescape(text))}
+def _in_text(api: WordPressApi, text: str, place: str, private: PrivateThings) -> Iterator[Exposure]:
+    home = str(api.client.origin)
+    found = _ADDRESS.findall(unescape(text).replace("\\/", "/"))
+    addresses = {_place(f"{home}{each}" if each[0] == "/" != each[1:2] else each) for each in found}
+    files = {each.partition("?")[0] for each in addresses}
+    files |= {_SIZE.sub("", each) for each in files}
     texts = _texts(text)
     for number in private.comments.intersection(map(int, _COMMENT.findall(text))):
         yield Exposure(Thing.COMMENT, str(number), place)
@@ -338,29 +426,9 @@ def _in_text(text: str, place: str, private: PrivateThings) -> Iterator[Exposure
         if _place(post.url) in addresses or (post.title in texts and _marks(text, number)):
             yield Exposure(Thing.POST, str(number), place)
     for number, url in private.files.items():
-        if _place(url) in addresses:
+        name = _place(url).partition("?")[0]
+        if not files.isdisjoint((name, _SIZE.sub("", name))):
             yield Exposure(Thing.PICTURE, str(number), place)
-
-
-async def _listed(api: WordPressApi, route: str) -> list[dict[str, Any]]:
-    """Return all records of a list; none if visitors may not read it."""
-    fields = {"_fields": "id,slug,title,name,count,source_url,link,url"}
-    try:
-        return [raw async for page in api.pages(route, fields) for raw in page.items if isinstance(raw, dict)]
-    except (ApiError, NotAuthorised):
-        return []
-
-
-async def _pages(api: WordPressApi) -> AsyncIterator[tuple[str, str]]:
-    """Yield the pages for visitors with their places: the first page, the feeds and the sitemaps."""
-    for path, params in _PAGES:
-        _, text = await _page(api, path, params)
-        yield f"{path}{_query(params)}", text
-        if path.endswith(".xml"):
-            for address in _LOCATION.findall(text)[:_SITEMAPS_READ]:
-                inner = _inner(api, unescape(address))
-                if inner is not None:
-                    yield inner[0], (await _page(api, *inner))[1]
 
 
 def _inner(api: WordPressApi, address: str) -> tuple[str, dict[str, str]] | None:
@@ -381,15 +449,6 @@ def _last_name(url: str) -> str:
 
 def _query(params: Mapping[str, str]) -> str:
     return "?" + "&".join(f"{name}={value}" for name, value in params.items()) if params else ""
-
-
-async def _page(api: WordPressApi, path: str, params: Mapping[str, str]) -> tuple[int, str]:
-    """Return the status and the text of a page as visitors get it."""
-
-    def read(response: Response) -> tuple[int, str]:
-        return response.status, response.body.decode("utf-8", "replace")
-
-    return await api.client.fetch(Request(f"WordPress {path}", path, params, {}), read)
 
 
 def _title(raw: dict[str, Any]) -> str:

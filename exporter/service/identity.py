@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from datetime import datetime, time, timedelta
 from hashlib import sha256
 from typing import Final
@@ -100,9 +100,12 @@ def comment_signs(comment: Comment, *, sought: bool) -> set[str]:
     return {_hashed(each) for each in found}
 
 
-def shown_signs(parts: Iterable[str]) -> set[str]:
-    """Return signs by which a page that shows a text is known, from the text's lines; see :func:`beginnings`."""
-    found = dict.fromkeys(filter(None, map(beginning, parts)))
+def shown_signs(parts: Iterable[str], common: Container[str] = ()) -> set[str]:
+    """Return signs by which a page that shows a text is known, from the text's lines; see :func:`beginnings`.
+
+    ``common`` are the beginnings of lines that other texts have.
+    """
+    found = dict.fromkeys(each for each in map(beginning, parts) if each and each not in common)
     return {beginning_sign(each) for each in list(found)[:_PIECES]}
 
 

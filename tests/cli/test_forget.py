@@ -21,6 +21,8 @@ from exporter.clock import SystemClock
 from exporter.demo.content import Blog, fields
 from exporter.library.forget import NAMESPACE
 from exporter.model.kinds import Kind
+from exporter.warc.shown import ShownRecords
+from tests.cli.conftest import Program
 from tests.library.test_forget import places_with
 from tests.support.generated import generated_blog
 from tests.support.runs import Runs, backup_command, findings, folded, serving
@@ -275,3 +277,25 @@ def test_a_read_only_archive_is_one_line(runs: Runs, archive: Path) -> None:
     finally:
         archive.chmod(0o700)
         (archive / ".work").chmod(0o700)
+
+
+@pytest.mark.parametrize("shared", [1, 4, 6])
+def test_a_page_is_known_by_the_lines_that_only_the_forgotten_entry_has(
+    program: Program, tmp_path: Path, shared: int
+) -> None:
+    greetings = "".join(
+        f"<p>{each}番目のいつものごあいさつ。きょうもお越しくださってありがとう</p>" for each in range(shared)
+    )
+    blog = generated_blog(6, 0, 0)
+    for number in blog.entries:
+        own = f"<p>{number}番の記事だけにある文章を、ここに少し長めに書いておきます。どうぞよろしく</p>"
+        blog.entries[number] = {**fields(blog.entries[number]), "entry_text": greetings + own, "entry_more": ""}
+    root = tmp_path / "mine"
+    with serving(blog) as service:
+        saved = program("backup", blog.blog_id, "--archive", root, "--base-url", service.base_url, "--no-site", "-q")
+        assert saved.code == 0, saved.err
+    first, second, *_ = blog.entries
+    assert program("forget", root, "--entry", first, "--yes").code == 3, "others quote the greetings"
+    shown = ShownRecords.of(Archive.open(root).layout, "blog-v1")
+    texts = (str(fields(blog.entries[each])["entry_text"]) for each in (first, second))
+    assert [shown.is_on_page(f"<html><body>{text}", "https://blog.example/") for text in texts] == [True, False]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -328,7 +329,7 @@ def test_a_home_in_maintenance_is_moved_to_and_looked_at_later(
     site.home.service.handler = closed
     done = site.move("--only", "all", "--no-compare", "--json")
     assert (done.code, len(site.home.rest_posts)) == (3, 5), done.err
-    assert "nobody has looked whether it shows them private content" in done.err
+    assert "could not be searched whole for private content" in done.err
     assert done.answer_before_error["sides"][-1]["unseen"]
     site.home.service.handler = usual
     done = site.move("--only", "all", "--no-compare", "--json")
@@ -500,3 +501,139 @@ def test_the_front_page_is_no_address_of_a_hidden_post(site: Site, monkeypatch: 
     site.home.pages["/"] = f"<a href='{site.home.url}/'>home</a>"
     done = site.move("--only", "all", "--no-compare")
     assert done.code == 0, done.err
+
+
+@dataclass
+class Closing:
+    """A home that gives visitors another answer for the paths that match, and its owner none after the last look."""
+
+    site: Site
+    matching: str
+    answer: Callable[[], web.Response]
+    owner: int = 200
+    looked: bool = False
+
+    def __post_init__(self) -> None:
+        self.usual = self.site.home.service.handler
+        self.site.home.service.handler = self.respond
+
+    async def respond(self, request: web.Request) -> web.StreamResponse:
+        if "Authorization" in request.headers:
+            return web.json_response({}, status=self.owner) if self.looked else await self.usual(request)
+        self.looked = self.looked or (self.owner != 200 and "attachment_id" in request.path_qs)
+        return self.answer() if re.search(self.matching, request.path_qs) else await self.usual(request)
+
+
+def elsewhere() -> web.Response:
+    return web.Response(status=301, headers={"Location": "https://feeds.example/"})
+
+
+def refused() -> web.Response:
+    return web.json_response({"code": "rest_not_logged_in", "message": "no"}, status=401)
+
+
+def sign_in() -> web.Response:
+    return web.Response(text="<form id='loginform'></form>", content_type="text/html")
+
+
+@pytest.fixture
+def moved(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
+    monkeypatch.setenv("BLOG_EXPORTER_RETRIES", "0")
+    done = site.move("--only", "all", "--no-compare")
+    assert done.code == 0, done.err
+    return site
+
+
+@pytest.mark.parametrize("part", ["wp/v2/media", "feed=rss2", "p=4294967295"])
+@pytest.mark.parametrize("answer", [elsewhere, lambda: web.Response(status=503)])
+def test_a_part_that_fails_hides_nothing_that_other_parts_show(moved: Site, part: str, answer: Any) -> None:
+    number = moved.post("秘密の題")["id"]
+    moved.home.pages["/himitsu/"] = f"<body class='single postid-{number}'>"
+    Closing(moved, part, answer)
+    done = moved.move("--only", "all", "--no-compare", "--json")
+    (*_, side) = done.answer_before_error["sides"]
+    assert (done.code, [each["place"] for each in side["exposed"]]) == (13, ["/himitsu/"]), done.err
+    assert side["unseen"]
+    del moved.home.pages["/himitsu/"]
+    assert moved.move("--only", "all", "--no-compare").code == 3
+
+
+def test_a_list_that_ends_with_a_refusal_shows_what_came_before(moved: Site) -> None:
+    record = {"id": moved.post("秘密の題")["id"], "slug": "himitsu", "title": {"rendered": "秘密の題"}}
+    pages = iter([web.json_response([record], headers={"X-WP-Total": "101", "X-WP-TotalPages": "2"}), refused()])
+    Closing(moved, "wp/v2/posts", lambda: next(pages))
+    done = moved.move("--only", "all", "--no-compare", "--json")
+    side = done.answer_before_error["sides"][-1]
+    assert (done.code, [each["place"] for each in side["exposed"]]) == (13, ["wp/v2/posts"]), done.err
+    assert side["unseen"]
+
+
+@pytest.mark.parametrize(
+    ("matching", "answer", "code"),
+    [("wp/v2", refused, 0), (".", refused, 3), (r"wp/v2|^/(\?feed=.*)?$", refused, 3)],
+    ids=["REST", "all", "pages"],
+)
+def test_a_home_that_visitors_cannot_open_is_named(moved: Site, matching: str, answer: Any, code: int) -> None:
+    moved.home.pages["/"] = "<h1>Welcome</h1>"
+    Closing(moved, matching, answer)
+    done = moved.move("--only", "all", "--no-compare")
+    assert (done.code, "could not be searched whole" in done.err) == (code, code == 3), done.err
+
+
+def test_a_home_that_shows_visitors_its_sign_in_page_is_named(moved: Site) -> None:
+    Closing(moved, ".", lambda: refused() if moved.home.service.seen[-1].path.count("wp/v2") else sign_in())
+    assert moved.move("--only", "all", "--no-compare").code == 3
+
+
+@pytest.mark.parametrize("status", [401, 503])
+@pytest.mark.parametrize("exposed", [False, True])
+def test_a_comparison_that_fails_hides_no_report(moved: Site, status: int, exposed: bool) -> None:
+    moved.home.pages |= {"/himitsu/": "<h1>秘密の題</h1>"} if exposed else {}
+    Closing(moved, "^$", refused, owner=status)
+    done = moved.move("--only", "all", "--json")
+    document = done.answer_before_error
+    assert done.code == (13 if exposed else {401: 12, 503: 20}[status]), done.err
+    assert (document["compare"], document["whole"], len(document["sides"][-1]["exposed"])) == (None, False, exposed)
+
+
+def test_a_home_that_fails_its_owner_before_the_look_gets_its_report(moved: Site) -> None:
+    tags = itertools.count()
+
+    def fail(route: str, answer: Any) -> Any:
+        return "broken" if route == "wp/v2/tags" and next(tags) == 0 else answer
+
+    moved.home.change = fail
+    done = moved.move("--only", "all", "--no-compare", "--json")
+    assert (done.code, bool(done.answer_before_error["sides"][-1]["unseen"])) == (3, True), done.err
+
+
+@pytest.mark.parametrize("count", [[], {}, "x", None])
+def test_a_strange_number_of_posts_in_a_category_is_read_around(moved: Site, count: object) -> None:
+    Closing(moved, "wp/v2/categories", lambda: web.json_response([{"id": 1, "name": "x", "count": count}]))
+    done = moved.move("--only", "all", "--no-compare")
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "<img src='{path}'>", "<img src='//{host}{path}?w=300'>", '"http:\\/\\/{host}{escaped}"',
+        "url(http://{host}{path})", "<img srcset='x.png 1x, http://{host}{stem}-300x200.png 300w'>",
+        "<img src={stem}-scaled.png>",
+    ],
+)  # fmt: skip
+def test_a_private_picture_is_found_in_every_spelling(moved: Site, spelling: str) -> None:
+    file = next(each for each in moved.home.media.values() if each["post"] == moved.post("秘密の題")["id"])
+    host, path = file["source_url"].removeprefix("http://").split("/", 1)
+    path = f"/{path}"
+    words = {"host": host, "path": path, "escaped": path.replace("/", "\\/"), "stem": path.removesuffix(".png")}
+    moved.home.pages["/"] = spelling.format(**words)
+    done = moved.move("--only", "all", "--no-compare")
+    assert (done.code, f"picture, number {file['id']}" in done.err) == (13, True), (file, done.err)
+
+
+@pytest.mark.parametrize("spelling", ["<a href='/himitsu/'>", '"\\/himitsu\\/"', "<a href='//{host}/himitsu'>"])
+def test_a_private_post_is_found_in_every_spelling(moved: Site, spelling: str) -> None:
+    moved.home.pages["/"] = spelling.format(host=moved.home.url.removeprefix("http://"))
+    done = moved.move("--only", "all", "--no-compare")
+    assert done.code == 13, done.err

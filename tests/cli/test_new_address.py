@@ -15,11 +15,13 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.cli.test_source import Command, command
+from tests.library.test_two_ways import exported
 from tests.support.public_blog import BlogPost, PublicBlog, posts, serving
 
 __all__ = ["command"]
 
 OPTIONS = ("--retries", "0", "--page-rules", "livedoor", "--rate", "1000", "--no-site", "--assets", "none")
+CAPTURE = ("capture", "mine", "--retries", "0", "--rate", "1000", "--allow-private-network")
 
 
 def stranger() -> PublicBlog:
@@ -175,13 +177,65 @@ async def test_nothing_of_a_refused_stranger_stays(command: Command, tmp_path: P
         for _ in range(2):
             assert (await command("backup", "mine", *OPTIONS)).code == 4
             assert sorted(path.name for path in (root / "assets").rglob("*.gz")) == before
-            captured = await command("capture", "mine", "--retries", "0", "--rate", "1000", "--allow-private-network")
+            captured = await command(*CAPTURE)
             assert captured.code == 4
-            assert "The last backup of mine was refused" in captured.err
+            assert "The last backup of mine that read the blog was refused" in captured.err
             assert captured.err.endswith("how to accept them: blog-exporter backup mine\n")
             assert not (root / "captures").exists()
+        blog.overrides = dict.fromkeys(("/", "/atom.xml", "/sitemap.xml", "/robots.txt"), (503, "busy"))
+        assert (await command("backup", "mine", *OPTIONS)).code == 20
+        blog.overrides = {}
+        assert (await command(*CAPTURE)).code == 4, "a run that failed says nothing about the pages"
         blog.posts = posts(8)
         assert (await command("backup", "mine", *OPTIONS)).code == 0
         assert sorted(path.name for path in (root / "assets").rglob("*.gz")) == before
-        captured = await command("capture", "mine", "--retries", "0", "--rate", "1000", "--allow-private-network")
+        captured = await command(*CAPTURE)
         assert captured.code == 0, captured.err
+
+
+async def test_a_refused_file_says_nothing_about_the_pages(command: Command, tmp_path: Path) -> None:
+    blog = PublicBlog("livedoor", posts(12), dead_every=0)
+    exported(blog, tmp_path / "export.txt")
+    exported(stranger(), tmp_path / "theirs.txt")
+    async with serving(blog) as origin:
+        capture = (*CAPTURE, "--home-url", f"{origin}/")
+        assert (await command("backup", "export.txt", "--archive", "mine", "--no-site")).code == 0
+        assert (await command("backup", "theirs.txt", "--archive", "mine")).code == 4
+        captured = await command(*capture)
+        assert captured.code == 0, captured.err
+        joined = await command("backup", f"{origin}/", "--archive", "mine", *OPTIONS)
+        assert joined.code == 0, joined.err
+        blog.posts = stranger().posts
+        assert (await command("backup", f"{origin}/", "--archive", "mine", *OPTIONS)).code == 4
+        assert (await command("backup", "export.txt", "--archive", "mine")).code == 0
+        assert (await command(*capture)).code == 4, "the file says nothing about the pages either"
+
+
+async def test_a_blog_that_begins_again_is_accepted_with_the_options_that_are_named(command: Command) -> None:
+    blog = PublicBlog("livedoor", posts(8), dead_every=0)
+    async with serving(blog) as origin:
+        assert (await command("backup", origin, "--archive", "mine", *OPTIONS)).code == 0
+        blog.posts = posts(6, 3001)
+        refused = await command("backup", "mine", *OPTIONS)
+        assert refused.code == 4
+        assert refused.err.endswith("run again with --accept-join --accept-removals.\n"), refused.err
+        done = await command("backup", "mine", *OPTIONS, "--accept-join", "--accept-removals")
+        assert done.code == 0, done.err
+
+
+async def test_forgetting_takes_the_sentence_of_a_refused_run(command: Command, tmp_path: Path) -> None:
+    theirs, title = stranger().posts, "'わたしの本名は山田花子です' " + "と" * 80
+    blog = PublicBlog("livedoor", posts(8), dead_every=0)
+    for post in blog.posts.values():
+        post.title = title
+    async with serving(blog) as address:
+        assert (await command("backup", address, "--archive", "mine", *OPTIONS)).code == 0
+        blog.posts = theirs
+        refused = await command("backup", "mine")
+        assert (refused.code, "1001 was " in refused.err, "(2" in refused.err) == (4, True, True), refused.err
+        assert "山田花子" in (tmp_path / "mine" / "runs.jsonl").read_text("utf-8")
+        for number in range(1001, 1009):
+            forgotten = await command("forget", "mine", "--entry", str(number), "--yes")
+            assert forgotten.code == (0 if number == 1008 else 3), "the others have the same title"
+    assert "山田花子" not in (tmp_path / "mine" / "runs.jsonl").read_text("utf-8")
+    assert (await command("verify", "mine")).code == 0

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from exporter.archive.archive import Archive
+from exporter.archive.declared import FlagDeclaration, add_declaration
 from exporter.archive.layout import OWNER_RECORDS
 from exporter.copies.cache import Need, fetched
 from exporter.copies.contents import Relation
@@ -324,3 +325,32 @@ def test_what_an_owner_recorded_grows_in_both_directions_and_is_never_replaced(
         assert (plan.replaced, plan.damaged_there) == ({}, [name])
     assert mine.read_bytes() == first + second + third
     assert any(name in each for each in findings(store))
+    for damaged in (first.replace(b"service", b"servire", 1), first.replace(b'"1"', b'"2"').replace(b"a.ex", b"c.ex")):
+        copied.write_bytes(damaged)
+        for plan, _ in (pushed(source.root, store), pulled(store, source.root)):
+            assert (plan.replaced, plan.damaged_there) == ({}, [name])
+        assert (mine.read_bytes(), copied.read_bytes()) == (first + second + third, damaged)
+
+
+@pytest.mark.parametrize("seconds", [(5, 5), (5, 0)], ids=["the same second", "a clock that went back"])
+def test_the_last_word_of_an_owner_stays_the_last(
+    source: Built, store: FolderStore, tmp_path: Path, seconds: tuple[int, int]
+) -> None:
+    layout = Archive.open(source.root).layout
+    for second, value in zip(seconds, ("1,2", "1"), strict=True):
+        at = f"2026-03-01T12:00:0{second}Z"
+        add_declaration(layout, FlagDeclaration(at, "blog-v1", {"public_open_flg": value}, {"open_flg": ("1", "2")}))
+    said = layout.declared.read_bytes()
+    pushed(source.root, store)
+    pulled(store, tmp_path / "back")
+    pulled(store, source.root)
+    assert layout.declared.read_bytes() == (tmp_path / "back" / "declared.jsonl").read_bytes() == said
+    later = FlagDeclaration("2026-03-01T11:00:00Z", "blog-v1", {"public_open_flg": "2"}, {"open_flg": ("1", "2")})
+    other = FlagDeclaration("2026-03-02T00:00:00Z", "blog-v1", {"period_flg_public": "a"}, {"period_flg": ("a",)})
+    add_declaration(layout, later)
+    add_declaration(Archive.open(tmp_path / "back").layout, other)
+    for root in (source.root, tmp_path / "back"):
+        pushed(root, store)
+    for root in (source.root, tmp_path / "back"):
+        pulled(store, root)
+        assert (root / "declared.jsonl").read_bytes() == said + later.line() + other.line()

@@ -60,12 +60,12 @@ def blog() -> Memory:
     return source
 
 
-async def look(site: Site, source: Memory) -> list[Exposure]:
+async def look(site: Site, source: Memory) -> tuple[Exposure, ...]:
     whole = plans(source, Side.PUBLIC, Side.REST)
     async with Engine() as engine:
         owner = await open_wordpress(engine.client(site.url, application_password("owner", site.password)))
         visitor = replace(owner, client=engine.client(site.url, Credentials(None)))
-        return await look_in_public(visitor, private_things(await read_home(owner, tags=True), whole))
+        return (await look_in_public(visitor, private_things(await read_home(owner, tags=True), whole))).exposed
 
 
 def visitors(site: Site, path: str) -> Any:
@@ -88,7 +88,7 @@ async def test_visitors_see_nothing_private_and_no_blog_is_notified(
             await move(site, blog(), tmp_path, login=login, side=Side.REST),
         ]
         assert [each.whole for each in done] == [True, True]
-        assert await look(site, blog()) == []
+        assert await look(site, blog()) == ()
         everything = "".join(
             str(visitors(site, path))
             for path in (
@@ -125,7 +125,7 @@ async def test_posts_exposed_by_an_earlier_version_are_found_and_then_hidden(
             made = await owner.send("wp/v2/categories", {"name": "秘密の箱"}, {})
             assert isinstance(made, dict)
             visitor = replace(owner, client=engine.client(site.url, Credentials(None)))
-            found = await look_in_public(visitor, private_things(home, plans(blog(), Side.PUBLIC, Side.REST)))
+            found = (await look_in_public(visitor, private_things(home, plans(blog(), Side.PUBLIC, Side.REST)))).exposed
         assert {(each.thing, each.key) for each in found} == {
             (Thing.PICTURE, str(number)), (Thing.CATEGORY, str(made["id"])),
         }  # fmt: skip

@@ -12,15 +12,15 @@ import pytest
 
 import exporter
 from exporter.archive.archive import Archive
-from exporter.crawl.events import EntryRead, SourceNotes
-from exporter.errors import Interrupted, MassDisappearance, ServiceError
+from exporter.crawl.events import EntryRead, RecordFailed, SourceNotes, SweepDone
+from exporter.errors import AnotherBlog, Interrupted, MassDisappearance, ServiceError
 from exporter.library.backup import Backup
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared, PostStatus
 from exporter.model.records import Audience
 from exporter.service.public_site.source import PublicSite
 from exporter.settings import Settings, resolve
-from tests.support.public_blog import PublicBlog, posts, serving
+from tests.support.public_blog import BlogPost, PublicBlog, posts, serving
 
 BLOG = "sample.example"
 SERVICE = PublicSite()
@@ -56,6 +56,12 @@ async def stopped_after(run: Backup, entries: int) -> None:
         read += isinstance(event, EntryRead)
         if read == entries:
             run.stop(Interrupted("stopped"))
+
+
+async def edited_between_sweeps(run: Backup, post: BlogPost) -> None:
+    async for event in run:
+        if event == SweepDone(1, False):
+            post.text, post.edited = f"{post.text}<p>more</p>", post.date + timedelta(days=4)
 
 
 def page_of(root: Path, asset: dict[str, Any]) -> bytes:
@@ -141,6 +147,45 @@ async def test_an_interrupted_backup_is_resumed_with_its_comments_and_pages(tmp_
     assert len(records(root, Kind.ENTRIES)) == 60
     assert len(records(root, Kind.COMMENTS)) == 24
     assert len(records(root, Kind.ASSETS)) == 60
+
+
+@pytest.mark.parametrize("edited", [False, True])
+async def test_a_comment_that_goes_before_a_resumed_run_is_in_no_version(tmp_path: Path, edited: bool) -> None:
+    blog, root = PublicBlog("livedoor", posts(8), dead_every=0), tmp_path / "archive"
+    async with serving(blog) as origin:
+        wanted = settings(origin, "livedoor", concurrency="1")
+        async with exporter.open_service(BLOG, wanted) as opened:
+            with pytest.raises(Interrupted):
+                await stopped_after(exporter.backup(root, opened, wanted), 7)
+        post = blog.posts[1005]
+        (name, text), *others = post.comments
+        post.edited, post.text = post.date + timedelta(days=400), f"{post.text}<p>追記</p>"
+        post.comments = [(name, "書き直した感想"), *others] if edited else others
+        again = await back_up(origin, root, "livedoor", concurrency="1")
+        texts = [str(each) for each in records(root, Kind.COMMENTS).values() if "1005" in str(each)]
+        assert len(texts) == len(post.comments)
+        assert not [each for each in texts if text in each]
+        lost = [each.reason for each in again.events if isinstance(each, RecordFailed)]
+        assert lost == ["comments: gone since they were read, and left out: 1"]
+        assert (await back_up(origin, root, "livedoor")).outcome.outcome == "unchanged"
+
+
+async def test_no_page_of_a_refused_run_stays_even_if_one_was_read_twice(tmp_path: Path) -> None:
+    blog, root = PublicBlog("livedoor", posts(8), dead_every=0), tmp_path / "archive"
+    async with serving(blog) as origin:
+        await back_up(origin, root, "livedoor")
+        before = sorted((root / "assets").rglob("*.gz"))
+        for number, post in blog.posts.items():
+            post.title, post.text, post.date = (
+                f"theirs {number}",
+                f"<p>theirs {number}</p>",
+                post.date.replace(year=1999),
+            )
+        wanted = settings(origin, "livedoor")
+        async with exporter.open_service(BLOG, wanted) as opened:
+            with pytest.raises(AnotherBlog):
+                await edited_between_sweeps(exporter.backup(root, opened, wanted), blog.posts[1003])
+        assert sorted((root / "assets").rglob("*.gz")) == before
 
 
 async def test_comments_come_and_go_with_their_page(tmp_path: Path) -> None:
