@@ -199,12 +199,13 @@ async def test_a_refused_file_says_nothing_about_the_pages(command: Command, tmp
     exported(stranger(), tmp_path / "theirs.txt")
     async with serving(blog) as origin:
         capture = (*CAPTURE, "--home-url", f"{origin}/")
-        assert (await command("backup", "export.txt", "--archive", "mine", "--no-site")).code == 0
+        saved = await command("backup", "export.txt", "--archive", "mine", "--no-site", "--json")
+        assert (saved.code, saved.document["from_file"]) == (0, True)
         assert (await command("backup", "theirs.txt", "--archive", "mine")).code == 4
         captured = await command(*capture)
         assert captured.code == 0, captured.err
-        joined = await command("backup", f"{origin}/", "--archive", "mine", *OPTIONS)
-        assert joined.code == 0, joined.err
+        joined = await command("backup", f"{origin}/", "--archive", "mine", *OPTIONS, "--json")
+        assert (joined.code, joined.document["joined"]["matched"], "from_file" in joined.document) == (0, 12, False)
         blog.posts = stranger().posts
         assert (await command("backup", f"{origin}/", "--archive", "mine", *OPTIONS)).code == 4
         assert (await command("backup", "export.txt", "--archive", "mine")).code == 0
