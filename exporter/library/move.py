@@ -388,7 +388,7 @@ def _credentials(home: str, settings: Settings) -> Credentials:
         if settings.new_home_user:
             raise UsageError(
                 message(
-                    "The application password of {user} is missing. Put it (Users, Profile, Application Passwords) "
+                    "The application password of {user!r} is missing. Put it (Users, Profile, Application Passwords) "
                     "into BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home-token-file.",
                     user=printable(settings.new_home_user, 200),
                 )
