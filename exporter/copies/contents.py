@@ -13,11 +13,11 @@ from __future__ import annotations
 import hashlib
 import heapq
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from operator import itemgetter
 from typing import Any, Final, Protocol
 
@@ -404,11 +404,17 @@ def united(name: str, ours: bytes, theirs: bytes) -> bytes | None:
     if here is None or there is None:
         return None
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(here, there, strict=False)))
-    new, lacking = ([each for each in one[same:] if each not in other] for one, other in ((here, there), (there, here)))
+    new, lacking = ({*one} - {*other} for one, other in ((here, there), (there, here)))
     if {at for at, _ in new} & {at for at, _ in lacking}:
         return None
-    found = [*here[:same], *heapq.merge(there[same:], new, key=itemgetter(0))]
+    ours_alone = [(at, line) for (at, line), each in zip(_rising(here), here, strict=True) if each in new]
+    found = [*there[:same], *heapq.merge(_rising(there)[same:], ours_alone, key=itemgetter(0))]
     return b"".join(line + b"\n" for _, line in found)
+
+
+def _rising(lines: Sequence[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+    """Return lines with times that never fall, so that a clock that went back changes no order."""
+    return list(zip(accumulate((at for at, _ in lines), max), (line for _, line in lines), strict=True))
 
 
 def _timed(name: str, data: bytes) -> list[tuple[str, bytes]] | None:

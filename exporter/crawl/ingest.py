@@ -584,7 +584,9 @@ class Ingest:
                 ledger.observe(comment_id, lossless_json.freeze(raw), sweep)
                 ids.append(comment_id)
         ledger.spool.journal({"of": entry_id, "comments": ids, "sweep": sweep})
-        if entry_id in self.answered:
+        if answer.shortage:
+            self.again.pop(entry_id, None)
+        elif entry_id in self.answered:
             self.again[entry_id] = set(ids)
         self.answered[entry_id] = True
         self.shortages.pop(entry_id, None)
@@ -592,15 +594,13 @@ class Ingest:
             self.shortages[entry_id] = answer.shortage
 
     def absent_comments(self) -> dict[str, str]:
-        """Return the archived comments that the answers of their entries no longer carry, with their entries."""
-        ledger = self.ledgers[Kind.COMMENTS]
-        if not self.answered or not len(ledger.base):
-            return {}
-        found: dict[str, str] = {}
-        for comment_id in ledger.absent_since(1):
+        """Return the archived comments that the newest answers of their entries lack, with their entries."""
+        ledger, found = self.ledgers[Kind.COMMENTS], dict[str, str]()
+        for comment_id in map(str, dict(ledger.base.keys.items())) if self.again else ledger.absent_since(1):
             raw = self.state.load(Kind.COMMENTS, comment_id)
             entry_id = self.service.post_id(raw) if raw is not None else ""
-            if entry_id in self.answered:
+            lacks = ledger.seen(comment_id) < 1 or comment_id not in self.again.get(entry_id, (comment_id,))
+            if lacks and entry_id in self.answered and entry_id not in self.shortages:
                 found[comment_id] = entry_id
         return found
 

@@ -420,6 +420,8 @@ def restore(checkpoint: Checkpoint, ledgers: Mapping[Kind, Ledger], freshness: F
         # The comments were not yet on disk when the run was killed, so the entry is read again.
         ledgers[Kind.ENTRIES].mark(entry_id, UNSEEN)
         del found.answered[entry_id]
+    for entry_id in found.shortages:
+        found.again.pop(entry_id, None)
     return found
 
 

@@ -122,7 +122,7 @@ async def find_removals(ingest: Ingest, concurrency: int) -> Removals:
     if ingest.full_text_in_lists or ingest.service.capabilities.snapshot:
         for entry_id in gone:
             _remove(removals, ingest, entry_id, sweeps)
-        _leave_out_vanished(ingest, _vanished(ingest, Kind.ENTRY_LIST))
+        _leave_out_vanished(removals, ingest, _vanished(ingest, Kind.ENTRY_LIST))
         return removals
     refused = await _ask(ingest, [*gone, *_named(ingest, set(gone))], concurrency)
     if refused and not await _is_believable(ingest):
@@ -137,7 +137,7 @@ async def find_removals(ingest: Ingest, concurrency: int) -> Removals:
     _remove_comments(removals, ingest)
     for entry_id in refused.keys() - set(gone):
         ingest.note_missing(entry_id)
-    _leave_out_vanished(ingest, [each for each in refused if each not in ingest.ledgers[Kind.ENTRIES].base])
+    _leave_out_vanished(removals, ingest, [each for each in refused if each not in ingest.ledgers[Kind.ENTRIES].base])
     return removals
 
 
@@ -146,7 +146,7 @@ def _vanished(ingest: Ingest, kind: Kind) -> list[str]:
     return list(ingest.ledgers[kind].vanished(_first_sweep(ingest))) if _proves_absence(ingest, kind) else []
 
 
-def _leave_out_vanished(ingest: Ingest, entry_ids: Collection[str]) -> None:
+def _leave_out_vanished(removals: Removals, ingest: Ingest, entry_ids: Collection[str]) -> None:
     """Leave out the records that are gone since the run read them and that no version has. Say how many these are.
 
     Otherwise a withdrawn entry would be public until the next run.
@@ -158,7 +158,7 @@ def _leave_out_vanished(ingest: Ingest, entry_ids: Collection[str]) -> None:
         ledgers[Kind.ENTRY_LIST].drop(entry_id)
     found[Kind.FILES] = _vanished(ingest, Kind.FILES)
     if ingest.service.capabilities.comments_in_entries:
-        found[Kind.COMMENTS] = _comments_without(ingest, left)
+        found[Kind.COMMENTS] = _comments_without(ingest, left | removals.of(Kind.ENTRIES).keys())
     else:
         found[Kind.COMMENTS] = _vanished(ingest, Kind.COMMENTS)
     for kind, ids in found.items():

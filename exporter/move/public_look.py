@@ -52,6 +52,7 @@ _LOCATION: Final = re.compile(r"<loc>([^<]+)</loc>")
 _ADDRESS: Final = re.compile(r"(?:https?:)?//[^\s\"'<>)]+|(?<=[\"'(=])/[^\s\"'<>)]*")
 _SIZE: Final = re.compile(r"-(?:\d{1,5}x\d{1,5}|scaled)(?=\.[0-9A-Za-z]{1,5}$)")
 """What WordPress adds to the name of a smaller copy of a picture."""
+_MARK: Final = re.compile(r"(?:[\"' ]post-|\bpostid-|\bpage-id-|[?&;](?:p|page_id)=)([0-9]{1,18})(?![0-9])")
 _SIGN_IN: Final = re.compile(r"\b(?:id|name)=[\"']?loginform\b")
 _TEXT: Final = re.compile(r">([^<>]+)<")
 _COMMENT: Final = re.compile(r"#comment-([0-9]{1,18})(?![0-9])")
@@ -307,16 +308,18 @@ class _Search:
                     self._failed(error)
             except ServiceError as error:
                 self._failed(error)
+            else:
+                self._failures = 0
             read += pages
         if read:
             self._closed = None
 
     async def pages(self) -> None:
         """Search the pages for visitors: the first page, the feeds and the sitemaps."""
+        is_open = False
         for path, params in _PAGES:
             status, text = await self._page(path, params)
-            if path == "/" and not params and self._closed and (status not in _FOUND or _SIGN_IN.search(text)):
-                self.failure = self.failure or self._closed
+            is_open |= status in _FOUND and _SIGN_IN.search(text) is None
             self.found |= dict.fromkeys(_in_text(self._api, text, f"{path}{_query(params)}", self._private))
             if path.endswith(".xml"):
                 for address in _LOCATION.findall(text)[:_SITEMAPS_READ]:
@@ -324,6 +327,8 @@ class _Search:
                     if inner is not None:
                         _, text_there = await self._page(*inner)
                         self.found |= dict.fromkeys(_in_text(self._api, text_there, inner[0], self._private))
+        if not is_open:
+            self.failure = self.failure or self._closed
 
     async def addresses(self) -> None:
         """Open the own pages of private posts and pictures."""
@@ -338,13 +343,13 @@ class _Search:
         if not wanted:
             return
         missing_status, missing_text = await self._page("/", {"p": _NO_POST})
-        answers_all, usual = missing_status in _FOUND, _texts(missing_text)
+        answers_all, usual = missing_status in {0, *_FOUND}, _texts(missing_text)
         for thing, number, path, params in wanted:
+            if params and answers_all:
+                continue
             status, text = await self._page(path, params)
-            title = posts[number].title if thing is Thing.POST else ""
             # WordPress redirects a name that it does not know to a public post with a similar one.
-            is_sure = params and not answers_all
-            if status in _FOUND and (is_sure or _names(text, number, title, usual)):
+            if status in _FOUND and (params or _names(text, number, posts[number].title, usual)):
                 self.found[Exposure(thing, str(number), f"{path}{_query(params)}")] = None
 
     async def _page(self, path: str, params: Mapping[str, str]) -> tuple[int, str]:
@@ -373,11 +378,12 @@ def _names(page: str, number: int, title: str, usual: Container[str]) -> bool:
 
     ``usual`` are the texts of a page about no post; a title among them proves nothing.
     """
-    return _marks(page, number) or (title != "" and title not in usual and title in _texts(page))
+    return number in _marked(page) or (title != "" and title not in usual and title in _texts(page))
 
 
-def _marks(page: str, number: int) -> bool:
-    return re.search(rf"(?:[\"' ]post-|\bpostid-|\bpage-id-|[?&;](?:p|page_id)=){number}(?![0-9])", page) is not None
+def _marked(page: str) -> set[int]:
+    """Return the numbers of the posts that a page is about, by the marks that WordPress puts there."""
+    return set(map(int, _MARK.findall(page)))
 
 
 def _texts(page: str) -> set[str]:
@@ -418,16 +424,16 @@ def _in_text(api: WordPressApi, text: str, place: str, private: PrivateThings) -
     addresses = {_place(f"{home}{each}" if each[0] == "/" != each[1:2] else each) for each in found}
     files = {each.partition("?")[0] for each in addresses}
     files |= {_SIZE.sub("", each) for each in files}
-    texts = _texts(text)
+    texts, marked = _texts(text), _marked(text)
     for number in private.comments.intersection(map(int, _COMMENT.findall(text))):
         yield Exposure(Thing.COMMENT, str(number), place)
     for number, post in private.posts.items():
         # A title alone proves nothing. A menu or a public text may have the same words.
-        if _place(post.url) in addresses or (post.title in texts and _marks(text, number)):
+        if (post.url and _place(post.url) in addresses) or (post.title in texts and number in marked):
             yield Exposure(Thing.POST, str(number), place)
     for number, url in private.files.items():
         name = _place(url).partition("?")[0]
-        if not files.isdisjoint((name, _SIZE.sub("", name))):
+        if url and not files.isdisjoint((name, name.replace("-scaled.", "."))):
             yield Exposure(Thing.PICTURE, str(number), place)
 
 

@@ -637,3 +637,74 @@ def test_a_private_post_is_found_in_every_spelling(moved: Site, spelling: str) -
     moved.home.pages["/"] = spelling.format(host=moved.home.url.removeprefix("http://"))
     done = moved.move("--only", "all", "--no-compare")
     assert done.code == 13, done.err
+
+
+@pytest.mark.parametrize("head", ["<link rel='canonical' href='{url}'>", "<input name='redirect_to' value='{url}'>"])
+def test_a_page_in_place_of_all_that_repeats_its_address_is_no_exposure(moved: Site, head: str) -> None:
+    def page() -> web.Response:
+        url = f"{moved.home.url}{asked[-1].path_qs}"
+        return web.Response(text=f"<h1>Coming soon</h1>{head.format(url=url)}", content_type="text/html")
+
+    asked: list[web.Request] = []
+    closing = Closing(moved, "^(?!.*(wp-json|rest_route))", page)
+
+    async def respond(request: web.Request) -> web.StreamResponse:
+        asked.append(request)
+        return await closing.respond(request)
+
+    moved.home.service.handler = respond
+    done = moved.move("--only", "all", "--no-compare")
+    assert done.code == 0, done.err
+
+
+def test_addresses_of_scripts_and_comments_are_none_of_a_hidden_post(
+    moved: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown, front = moved.home.shown, {"link": f"{moved.home.url}/"}
+    monkeypatch.setattr(moved.home, "shown", lambda post: shown(post) | (front if post["status"] != "publish" else {}))
+    moved.home.pages["/"] = "<script>x()\n//# sourceURL=wp-x.js\n</script><!-- //////// -->"
+    done = moved.move("--only", "all", "--no-compare")
+    assert done.code == 0, done.err
+
+
+def test_lists_that_fail_here_and_there_do_not_end_the_look(moved: Site) -> None:
+    moved.home.pages["/himitsu/"] = "<h1>秘密の題</h1>"
+    Closing(moved, "wp/v2/(media|categories|search)", lambda: web.Response(status=503))
+    done = moved.move("--only", "all", "--no-compare")
+    assert (done.code, "in /himitsu/." in done.err) == (13, True), done.err
+
+
+def test_a_home_that_answers_everything_but_the_question_for_nothing_proves_nothing(moved: Site) -> None:
+    def page() -> web.Response:
+        return web.Response(text="<h1>Welcome</h1>", content_type="text/html")
+
+    def answer() -> web.Response:
+        return web.Response(status=503) if "4294967295" in moved.home.service.seen[-1].path_qs else page()
+
+    closing = Closing(moved, "^(?!.*(wp-json|rest_route))", answer)
+    asked = moved.home.service.seen
+
+    async def respond(request: web.Request) -> web.StreamResponse:
+        asked.append(request)
+        return await closing.respond(request)
+
+    moved.home.service.handler = respond
+    assert moved.move("--only", "all", "--no-compare").code == 3
+
+
+def test_another_size_of_another_picture_is_no_exposure(moved: Site) -> None:
+    file = next(each for each in moved.home.media.values() if each["post"] == moved.post("秘密の題")["id"])
+    url = file["source_url"]
+    file["source_url"] = url.replace(".png", "-300x200.png")
+    moved.home.pages["/"] = f"<img src='{url}'><img src='{url.replace('.png', '-640x480.png')}'>"
+    done = moved.move("--only", "all", "--no-compare")
+    assert done.code == 0, done.err
+    moved.home.pages["/"] = f"<img src='{file['source_url']}'>"
+    assert moved.move("--only", "all", "--no-compare").code == 13
+
+
+def test_a_sign_in_form_beside_the_text_closes_nothing(moved: Site) -> None:
+    moved.home.pages |= {"/": "<h1>Welcome</h1><form id='loginform'></form>", "/?feed=rss2": "<rss></rss>"}
+    Closing(moved, "wp/v2", refused)
+    done = moved.move("--only", "all", "--no-compare")
+    assert done.code == 0, done.err

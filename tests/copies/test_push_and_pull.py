@@ -9,7 +9,7 @@ from exporter.archive.archive import Archive
 from exporter.archive.declared import FlagDeclaration, add_declaration
 from exporter.archive.layout import OWNER_RECORDS
 from exporter.copies.cache import Need, fetched
-from exporter.copies.contents import Relation
+from exporter.copies.contents import Relation, united
 from exporter.copies.folder import FolderStore
 from exporter.copies.store import content_of
 from exporter.errors import ArchiveDamaged, HistoriesDiffer, NoArchive
@@ -354,3 +354,11 @@ def test_the_last_word_of_an_owner_stays_the_last(
     for root in (source.root, tmp_path / "back"):
         pulled(store, root)
         assert (root / "declared.jsonl").read_bytes() == said + later.line() + other.line()
+
+
+def test_a_clock_that_goes_back_between_two_machines_changes_no_order() -> None:
+    first, theirs, ours, last = (
+        FlagDeclaration(f"2026-03-01T12:00:0{second}Z", "blog-v1", {"public_open_flg": "1"}, {}).line()
+        for second in (1, 9, 5, 7)
+    )
+    assert united("declared.jsonl", first + ours + theirs + last, first + theirs) == first + ours + theirs + last

@@ -170,6 +170,58 @@ async def test_a_comment_that_goes_before_a_resumed_run_is_in_no_version(tmp_pat
         assert (await back_up(origin, root, "livedoor")).outcome.outcome == "unchanged"
 
 
+@pytest.mark.parametrize("edited", [False, True])
+async def test_an_archived_comment_that_goes_before_a_resumed_run_is_removed(tmp_path: Path, edited: bool) -> None:
+    blog, root = PublicBlog("livedoor", posts(8), dead_every=0), tmp_path / "archive"
+    async with serving(blog) as origin:
+        await back_up(origin, root, "livedoor")
+        post = blog.posts[1005]
+        wanted = settings(origin, "livedoor", concurrency="1", refresh="all")
+        async with exporter.open_service(BLOG, wanted) as opened:
+            with pytest.raises(Interrupted):
+                await stopped_after(exporter.backup(root, opened, wanted), 7)
+        (name, _), *others = post.comments
+        post.edited, post.text = post.date + timedelta(days=400), f"{post.text}<p>追記</p>"
+        post.comments = [(name, "書き直した感想"), *others] if edited else others
+        again = await back_up(origin, root, "livedoor", concurrency="1", refresh="all")
+        assert again.outcome.resumed_from is not None
+        assert again.changes["comments"] == (int(edited), 0, 1)
+
+
+async def test_comments_that_a_page_says_it_has_are_kept(tmp_path: Path) -> None:
+    blog, root = PublicBlog("livedoor", posts(8), dead_every=0), tmp_path / "archive"
+    async with serving(blog) as origin:
+        wanted = settings(origin, "livedoor", concurrency="1")
+        async with exporter.open_service(BLOG, wanted) as opened:
+            with pytest.raises(Interrupted):
+                await stopped_after(exporter.backup(root, opened, wanted), 7)
+        post = blog.posts[1005]
+        post.edited, comments, post.comments = post.date + timedelta(days=400), post.comments, []
+        stated = f'<p class="comments-count">コメント({len(comments)})</p>'
+        blog.overrides["/archives/1005.html"] = (200, blog.page(post) + stated)
+        post.comments = comments
+        for _ in range(2):
+            again = await back_up(origin, root, "livedoor", concurrency="1", refresh="all")
+            assert again.outcome.exit_code == 3
+            kept = [str(each) for each in records(root, Kind.COMMENTS).values() if "1005" in str(each)]
+            assert len(kept) == len(comments)
+
+
+async def test_a_new_comment_goes_with_its_entry_before_a_resumed_run(tmp_path: Path) -> None:
+    blog, root = PublicBlog("livedoor", posts(8), dead_every=0), tmp_path / "archive"
+    async with serving(blog) as origin:
+        await back_up(origin, root, "livedoor")
+        blog.posts[1003].comments.append(("新", "新しい感想です"))
+        wanted = settings(origin, "livedoor", concurrency="1", refresh="all")
+        async with exporter.open_service(BLOG, wanted) as opened:
+            with pytest.raises(Interrupted):
+                await stopped_after(exporter.backup(root, opened, wanted), 7)
+        del blog.posts[1003]
+        await back_up(origin, root, "livedoor", concurrency="1", refresh="all")
+        assert "1003" not in records(root, Kind.ENTRIES)
+        assert not [each for each in records(root, Kind.COMMENTS).values() if "1003" in str(each)]
+
+
 async def test_no_page_of_a_refused_run_stays_even_if_one_was_read_twice(tmp_path: Path) -> None:
     blog, root = PublicBlog("livedoor", posts(8), dead_every=0), tmp_path / "archive"
     async with serving(blog) as origin:
