@@ -6,6 +6,7 @@ The tree, with exit codes::
     ├── UsageError                    2
     │   └── CopyEncrypted
     ├── Incomplete                    3
+    │   └── StaysIncomplete
     ├── RunRefused                    4
     │   ├── MassDisappearance
     │   ├── AnotherBlog
@@ -29,6 +30,7 @@ The tree, with exit codes::
     │   │   ├── SignInRevoked
     │   │   └── WrongSignInAnswer
     │   ├── BlogGone
+    │   ├── BlogRefused
     │   ├── ServiceSilent
     │   │   └── LongPause
     │   ├── ApiError                 20
@@ -98,6 +100,10 @@ class Incomplete(BlogExporterError):
     """A run could not read something, or a new home lacks something. The message counts it."""
 
     exit_code = 3
+
+
+class StaysIncomplete(Incomplete):
+    """Everything that is missing needs another setting, or a change of the blog: another attempt cannot save it."""
 
 
 class RunRefused(BlogExporterError):
@@ -235,6 +241,10 @@ class WrongSignInAnswer(NotAuthorised):
 
 class BlogGone(ServiceError):
     """The blog does not exist: the first requests all got 404 or 410."""
+
+
+class BlogRefused(ServiceError):
+    """The service understood the first requests and refused all of them, for a reason other than 404 and 410."""
 
 
 class ServiceSilent(ServiceError):

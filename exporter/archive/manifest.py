@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
@@ -439,11 +439,15 @@ class KindCounts:
 
 @frozen
 class RecordProblem:
-    """A record or list that could not be read; ``id`` is ``None`` for a whole list."""
+    """A record or list that could not be read; ``id`` is ``None`` for a whole list.
+
+    ``lasting`` is known only to the run that found it: another attempt with the same settings finds it again.
+    """
 
     kind: str
     id: str | None
     reason: str
+    lasting: bool = field(default=False, compare=False)
 
     def document(self) -> dict[str, Any]:
         """Return it as manifests and ``runs.jsonl`` state it."""

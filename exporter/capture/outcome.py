@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 from exporter.capture.scope import LeftOut
-from exporter.errors import Incomplete
+from exporter.errors import Incomplete, StaysIncomplete
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import DOWNLOAD_POLICY, DOWNLOAD_TIMEOUTS
 from exporter.http.retry import RetryEvent, RetryPolicy
@@ -110,6 +110,7 @@ class CaptureOutcome:
         absent: ``{"url", "reason"}`` for the pages that are gone.
         notes: ``{"url", "reason"}`` for answers that are cut or were not searched.
         limits: sentences about the limits that were reached.
+        passing: whether some of ``problems`` are addresses without an answer for now; only this run knows it.
     """
 
     started_at: str
@@ -137,10 +138,19 @@ class CaptureOutcome:
     absent: list[dict[str, Any]] = field(default_factory=list)
     notes: list[dict[str, Any]] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
+    passing: bool = False
+
+    @property
+    def gap(self) -> str | None:
+        """The class of the error that makes it partial; ``None`` if it is whole, or failed."""
+        found = self.partial() if self.exit_code == Incomplete.exit_code else None
+        return None if found is None else type(found).__name__
 
     def line(self) -> dict[str, Any]:
         """Return the run's line in ``captures/runs.jsonl``."""
-        return {**asdict(self), **stored_as("error", self.error)}
+        line = {**asdict(self), **stored_as("error", self.error)}
+        del line["passing"]
+        return line
 
     @property
     def counts(self) -> dict[str, int]:
@@ -153,18 +163,19 @@ class CaptureOutcome:
         """Return the error if not everything could be captured, otherwise ``None``."""
         if not self.problems:
             return None
+        kind = Incomplete if self.passing else StaysIncomplete
         first, more = self.problems[0], len(self.problems) - 1
         what: str = first["reason"]
         if first["url"]:
             what = message("{url}: {reason}", url=first["url"], reason=first["reason"])
-        if not more:
-            return Incomplete("Not everything could be captured: {first}. The next capture tries again.", first=what)
-        others = message_n("{n:,} more problem", "{n:,} more problems", more)
-        return Incomplete(
-            "Not everything could be captured: {first}, and {others}. The next capture tries again.",
-            first=what,
-            others=others,
-        )
+        text = message("Not everything could be captured: {first}. The next capture tries again.", first=what)
+        if more:
+            text = message(
+                "Not everything could be captured: {first}, and {others}. The next capture tries again.",
+                first=what,
+                others=message_n("{n:,} more problem", "{n:,} more problems", more),
+            )
+        return kind(text)
 
 
 def named(url: str, reason: str) -> dict[str, Any]:

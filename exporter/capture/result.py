@@ -41,6 +41,7 @@ def fill_in(outcome: CaptureOutcome, work: CaptureWork, limits: Iterable[str], *
     outcome.left_out = {str(reason): number for reason, number in sorted(frontier.left_out().items())}
     outcome.limits = [*limits, *_page_limit(frontier, most_pages)]
     outcome.problems = list(_problems(frontier, outcome.limits))
+    outcome.passing = outcome.failed > 0 or frontier.unanswered_doubts() > 0
     outcome.absent = [named(each.url, each.reason) for each in frontier.named(AddressState.GONE, MAX_NAMED)]
     outcome.notes = [named(each.url, each.reason) for each in frontier.notes(MAX_NAMED)]
 

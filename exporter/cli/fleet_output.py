@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.cli.output import Output, counted, time_text
-from exporter.cli.progress_bar import ProgressBar
+from exporter.cli.progress_bar import LineTimer, ProgressBar
 from exporter.clock import timestamp
 from exporter.errors import (
     ArchiveDamaged,
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from exporter.fleet.ledger import BlogAttempt
     from exporter.fleet.work import ArchiveResult, WorkTally
 
+LINE_SECONDS = 60.0
+"""The time between two lines of progress in a log: a fleet's run takes hours."""
 _MAX_REASON_CHARACTERS: Final = 300
 _MAX_FAILURES: Final = 100
 _MAX_UNREADABLE: Final = 20
@@ -42,7 +44,7 @@ _MAX_DAYS: Final = 36_500.0
 
 
 class RunDisplay(ProgressBar):
-    """Shows a run: a bar on a terminal, elsewhere a line every ten seconds, and each failure when it happens.
+    """Shows a run: a bar on a terminal, elsewhere a line a minute, and a line for each blog and cause of its failures.
 
     Attributes:
         codes: how many attempts that were the last of their blog in this run ended with which exit code.
@@ -53,7 +55,8 @@ class RunDisplay(ProgressBar):
         self._deadline = plan.deadline
         self.codes: Counter[int] = Counter()
         self._reason = ""
-        self._failures = 0
+        self._named: set[tuple[str, int, str | None]] = set()
+        self._next_line = LINE_SECONDS
 
     def handle(self, moment: FleetMoment) -> None:
         """Show the progress of a run."""
@@ -62,14 +65,22 @@ class RunDisplay(ProgressBar):
                 self.codes[attempt.exit_code] += 1
                 self._reason = attempt.reason or ""
             if attempt.exit_code:
-                self._failures += 1
-                if self._failures <= _MAX_FAILURES:
-                    self.out.say(_failure(blog_id, attempt, again))
-                elif self._failures == _MAX_FAILURES + 1:
-                    self.out.say(message("  More blogs fail; fleet status sums them up."))
-        self.update(moment.counts.states[BlogState.SAVED], moment.counts.blogs)
-        if self.timer.is_due():
+                self._name_failure(blog_id, attempt, again)
+        self.update(moment.counts.blogs - moment.left - moment.under_way, moment.counts.blogs)
+        if moment.seconds >= self._next_line:
+            self._next_line = moment.seconds + LINE_SECONDS
             self.out.say(_moment_line(moment))
+
+    def _name_failure(self, blog_id: str, attempt: BlogAttempt, again: float | None) -> None:
+        """Name a failure, unless it was named: each further attempt of the run has the same cause."""
+        cause = blog_id, attempt.exit_code, attempt.kind
+        if cause in self._named or len(self._named) > _MAX_FAILURES:
+            return
+        self._named.add(cause)
+        if len(self._named) <= _MAX_FAILURES:
+            self.out.say(_failure(blog_id, attempt, again))
+        else:
+            self.out.say(message("  More blogs fail; fleet status sums them up."))
 
     def note(self, moment: FleetMoment) -> dict[str, Any]:
         """Return what ``fleet status`` shows of a run under way."""
@@ -92,15 +103,16 @@ class RunDisplay(ProgressBar):
 
     def summary(self, root: Path, moment: FleetMoment) -> dict[str, Any]:
         """Print the summary of a run, and return it as ``fleet run --json`` prints it."""
-        states = moment.counts.states
-        for line in _state_lines(moment.counts.states, moment.counts.blogs):
-            self.out.say(line)
+        counts = moment.counts
+        self.out.say(_state_line(counts.states, counts.archived))
         rate = moment.requests / moment.seconds if moment.seconds else 0.0
         requests, took = counted(moment.requests, "request"), time_text(moment.seconds)
         self.out.say("{requests} in {time}, {rate:.1f} a second.", requests=requests, time=took, rate=rate)
         return {
             "fleet": str(root.absolute()),
-            "blogs": {"listed": moment.counts.blogs, **states},
+            "blogs": {"listed": counts.blogs, **counts.states},
+            "archived": counts.archived,
+            "lasting": counts.lasting,
             "exit_codes": {str(code): count for code, count in sorted(self.codes.items())},
             "requests": moment.requests,
             "seconds": round(moment.seconds, 1),
@@ -122,18 +134,20 @@ class RunDisplay(ProgressBar):
 
 def _moment_line(moment: FleetMoment) -> str:
     forecast = moment.forecast
-    values: dict[str, Any] = {"saved": moment.counts.states[BlogState.SAVED], "under_way": moment.under_way}
+    values: dict[str, Any] = {"archived": moment.counts.archived, "under_way": moment.under_way}
     if forecast is None or forecast.seconds > _MAX_DAYS * 86_400:
         return message_n(
-            "{saved:,} of {n:,} blog saved, {under_way:,} under way.",
-            "{saved:,} of {n:,} blogs saved, {under_way:,} under way.",
+            "{archived:,} of {n:,} blog archived, {under_way:,} under way.",
+            "{archived:,} of {n:,} blogs archived, {under_way:,} under way.",
             moment.counts.blogs,
             **values,
         )
     values |= {"rate": forecast.rate, "time": time_text(forecast.seconds), "error": time_text(forecast.error)}
     return message_n(
-        "{saved:,} of {n:,} blog saved, {under_way:,} under way; {rate:.0f} requests/s; done in {time} ± {error}.",
-        "{saved:,} of {n:,} blogs saved, {under_way:,} under way; {rate:.0f} requests/s; done in {time} ± {error}.",
+        "{archived:,} of {n:,} blog archived, {under_way:,} under way; {rate:.0f} requests/s; "
+        "done in {time} ± {error}.",
+        "{archived:,} of {n:,} blogs archived, {under_way:,} under way; {rate:.0f} requests/s; "
+        "done in {time} ± {error}.",
         moment.counts.blogs,
         **values,
     )
@@ -145,10 +159,17 @@ def _shown_reason(reason: str) -> str:
 
 
 def _failure(blog_id: str, attempt: BlogAttempt, again: float | None) -> str:
-    values = {"blog": printable(blog_id, 100), "reason": _shown_reason(attempt.reason or "").rstrip(".。")}
-    if again is None:
-        return message("  {blog}: {reason}.", **values)
-    return message("  {blog}: {reason}; again in {wait}.", **values, wait=time_text(again))
+    is_kept = attempt.state is BlogState.PARTIAL
+    values = {
+        "blog": printable(blog_id, 100),
+        "state": message("archived, incomplete") if is_kept else message("failed"),
+        "reason": _shown_reason(attempt.reason or "").rstrip(".。"),
+    }
+    if again is not None:
+        return message("  {blog}: {state}: {reason}; again in {wait}.", **values, wait=time_text(again))
+    if attempt.lasts:
+        return message("  {blog}: {state}: {reason}; not again in this run.", **values)
+    return message("  {blog}: {state}: {reason}.", **values)
 
 
 def _forecast(forecast: Forecast | None) -> dict[str, Any] | None:
@@ -163,19 +184,32 @@ def _forecast(forecast: Forecast | None) -> dict[str, Any] | None:
     }
 
 
-def _state_lines(states: Mapping[Any, int], listed: int) -> Iterator[str]:
-    yield message_n("{saved:,} of {n:,} blog saved.", "{saved:,} of {n:,} blogs saved.", listed, saved=states["saved"])
+def _state_line(states: Mapping[Any, int], archived: int) -> str:
+    """Return how many listed blogs have an archive, and how the newest attempts of the others ended."""
+    blogs = sum(states[state] for state in BlogState)
+    parts = [
+        message_n(
+            "{archived:,} of {n:,} blog archived", "{archived:,} of {n:,} blogs archived", blogs, archived=archived
+        )
+    ]
     if states["partial"]:
-        yield message_n("{n:,} saved, but not all of it.", "{n:,} saved, but not all of each.", states["partial"])
+        parts.append(message("{n:,} of them incomplete", n=states["partial"]))
     if states["failed"]:
-        yield message("{n:,} failed.", n=states["failed"])
+        parts.append(message("{n:,} failed in the newest attempt", n=states["failed"]))
     if states["new"]:
-        yield message("{n:,} not saved yet.", n=states["new"])
+        parts.append(message("{n:,} not tried yet", n=states["new"]))
+    return message("{parts}.", parts=listed(parts))
 
 
 def overview_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """Yield what ``fleet status`` shows of an overview."""
-    yield from _state_lines(document["blogs"], document["blogs"]["listed"])
+    yield _state_line(document["blogs"], document["archived"])
+    if document["lasting"]:
+        yield message_n(
+            "{n:,} has a cause that waiting does not change; a run tries it once.",
+            "{n:,} have causes that waiting does not change; a run tries each once.",
+            document["lasting"],
+        )
     if document["due"]:
         yield message("{n:,} due now.", n=document["due"])
     if document["due_later"]:
@@ -256,6 +290,17 @@ def problem_of(document: Mapping[str, Any]) -> BlogExporterError | None:
     missing = blogs["listed"] - blogs["saved"]
     if not missing:
         return None
+    if missing == document["lasting"]:
+        return Incomplete(
+            message_n(
+                "{n:,} blog of the fleet in {folder} is not saved whole, and waiting does not change the cause. Do "
+                "what its line says, then run the fleet with --retry-now.",
+                "{n:,} blogs of the fleet in {folder} are not saved whole, and waiting does not change the causes. Do "
+                "what their lines say, then run the fleet with --retry-now.",
+                missing,
+                folder=place,
+            )
+        )
     text = message_n(
         "{n:,} blog of the fleet in {folder} is not saved whole: run it again.",
         "{n:,} blogs of the fleet in {folder} are not saved whole: run it again.",
@@ -270,7 +315,7 @@ def _local(text: str) -> str:
 
 
 class WorkDisplay(ProgressBar):
-    """Shows work over all archives: a bar on a terminal, elsewhere a line every ten seconds; and failures as they come.
+    """Shows work over all archives: a bar on a terminal, elsewhere a line a minute; and failures as they come.
 
     Args:
         out: the command's output.
@@ -279,6 +324,7 @@ class WorkDisplay(ProgressBar):
 
     def __init__(self, out: Output, total: int) -> None:
         super().__init__(out, message("archives"))
+        self.timer = LineTimer(LINE_SECONDS)
         self._total = total
         self._begun = time.monotonic()
         self._failures = 0

@@ -15,7 +15,7 @@ from typing import Any, Final
 import click
 
 from exporter.errors import UsageError
-from exporter.message import Message, listed, message
+from exporter.message import Message, listed, message, suggested
 from exporter.text import left, width, wrapped
 from exporter.translation import translated, translated_by_text
 
@@ -51,7 +51,10 @@ def explained(error: click.UsageError, command: click.Command, ctx: click.Contex
     from exporter.setting_types import with_guess
 
     place = f"{ctx.command_path} --help"
-    if isinstance(error, click.MissingParameter) and error.param is not None:
+    if isinstance(error, click.MissingParameter) and isinstance(error.param, click.Option):
+        whole = suggested(*ctx.command_path.split()[1:], *given, *_required(error.param, ctx))
+        text = message("{name} is missing. Add it: {command}", name=_name(error.param, ctx), command=whole)
+    elif isinstance(error, click.MissingParameter) and error.param is not None:
         name = _name(error.param, ctx)
         form = " ".join((ctx.command_path, *command.collect_usage_pieces(ctx)))
         text = message("Missing argument {name}: the form is {form}; see {help}.", name=name, form=form, help=place)
@@ -90,6 +93,11 @@ def _expected(kind: click.ParamType[Any], typed: str) -> str | None:
             return message("a whole number of {least} or more is expected", least=kind.min)
         return message("a whole number from {least} to {most} is expected", least=kind.min, most=kind.max)
     return message("a whole number is expected") if kind is click.INT else None
+
+
+def _required(option: click.Option, ctx: click.Context) -> tuple[str, str]:
+    """Return a required option as a command line has it: its name, and the name of its value."""
+    return _name(option, ctx), _metavar(option, ctx)
 
 
 def _name(parameter: click.Parameter, ctx: click.Context) -> str:
@@ -192,6 +200,11 @@ class _Helped(click.Command):
             form = " ".join((ctx.command_path, *self.collect_usage_pieces(ctx)))
             raise UsageError("{word!r} is one argument too many: the form is {form}.", word=rest[0], form=form)
         return rest
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Return the parts of the form: options, arguments, and the options that must be given."""
+        required = (each for each in self.params if isinstance(each, click.Option) and each.required)
+        return [*super().collect_usage_pieces(ctx), *(" ".join(_required(each, ctx)) for each in required)]
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         """Return ``--help``, with a help in the reader's language."""

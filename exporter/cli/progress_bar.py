@@ -20,14 +20,15 @@ LINE_SECONDS = 10.0
 class LineTimer:
     """Tells when to print the next line of progress."""
 
-    def __init__(self) -> None:
-        self._next = time.monotonic() + LINE_SECONDS
+    def __init__(self, seconds: float | None = None) -> None:
+        self._seconds = LINE_SECONDS if seconds is None else seconds
+        self._next = time.monotonic() + self._seconds
 
     def is_due(self) -> bool:
-        """Return whether ten seconds have passed since the last time that this was true."""
+        """Return whether its seconds, ten by default, have passed since the last time that this was true."""
         due = time.monotonic() >= self._next
         if due:
-            self._next = time.monotonic() + LINE_SECONDS
+            self._next = time.monotonic() + self._seconds
         return due
 
 

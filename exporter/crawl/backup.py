@@ -628,7 +628,8 @@ class BackupRun:
         counts = {kind: commit.count(ledgers[kind], removals.of(kind)) for kind in Kind}
         completeness, problems = assess(ingest, self.outcome.assets or AssetSummary())
         source = self.client.source
-        problems += [RecordProblem(str(Kind.ENTRIES), None, text) for text in (source.losses if source else ())]
+        losses = source.losses if source else ()
+        problems += [RecordProblem(str(Kind.ENTRIES), None, text, lasting=True) for text in losses]
         done = self.outcome
         done.counts = {str(kind): found for kind, found in counts.items()}
         done.problems = [*problems, *healing.problems]

@@ -146,6 +146,7 @@ class Healing:
                 str(kind),
                 record_id,
                 message("what the archive holds of it is damaged, and it could not be read again: run verify --repair"),
+                lasting=True,
             )
             for kind, ids in left.items()
             for record_id in sorted(ids)

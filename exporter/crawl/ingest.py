@@ -16,9 +16,9 @@ from exporter.crawl.freshness import Age, Refresh, entries_to_read, grouped
 from exporter.crawl.held import entry_held, group_held, user_held
 from exporter.crawl.kept_out import KeptOut
 from exporter.crawl.ledger import UNSEEN, EntryTexts, Ledger, restore
-from exporter.crawl.sweep import MAX_ID_CHARACTERS, UNREADABLE, Sweep, SweepResult, compare_comments
+from exporter.crawl.sweep import MAX_ID_CHARACTERS, MAX_SWEEPS, UNREADABLE, Sweep, SweepResult, compare_comments
 from exporter.crawl.tasks import for_each, run_together, task_group
-from exporter.errors import ApiError, ArchiveDamaged, BlogGone, NotAuthorised, ServiceError, TransportError
+from exporter.errors import ApiError, ArchiveDamaged, BlogGone, BlogRefused, NotAuthorised, ServiceError, TransportError
 from exporter.frozen import frozen
 from exporter.message import message, said, stored
 from exporter.model.kinds import KIND_NAMES, Kind
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from exporter.lossless_json import Frozen
 
 LISTS = (Kind.ENTRY_LIST, Kind.COMMENTS, Kind.FILES)
-MAX_SWEEPS = 4
 _MIN_TOGETHER: Final = 20
 """Fewer entries than this are read alone."""
 
@@ -361,7 +360,7 @@ class Ingest:
         if not isinstance(error, ApiError):
             return error
         text = message("{error}; check the blog ID and the base URL.", error=error)
-        return BlogGone(text) if error.status in _GONE else ServiceError(text)
+        return BlogGone(text) if error.status in _GONE else BlogRefused(text)
 
     async def _sweep(
         self, kinds: Sequence[Kind], number: int, entry_ids: Sequence[str] = ()

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.archive.manifest import FROM_CAPTURE, FROM_FILE, UNJOINED, KindCounts, Manifest, RecordProblem
 from exporter.clock import at_home, differs
 from exporter.crawl.assets.summary import AssetSummary, Tally
-from exporter.crawl.sweep import SweepResult
-from exporter.errors import ArchiveDamaged, Incomplete
+from exporter.crawl.sweep import MAX_SWEEPS, SweepResult
+from exporter.errors import ArchiveDamaged, Incomplete, StaysIncomplete
 from exporter.message import listed, message, message_n, said, stored_as, suggested
 from exporter.model.asset import AssetState
 from exporter.model.kinds import KIND_NAMES, Kind
@@ -64,6 +64,12 @@ class Outcome:
     from_capture: int | None = None
     unjoined: str | None = None
 
+    @property
+    def gap(self) -> str | None:
+        """The class of the error that makes it incomplete; ``None`` if it is complete, or saved nothing."""
+        found = incomplete(self.problems) if self.exit_code == Incomplete.exit_code else None
+        return None if found is None else type(found).__name__
+
     def line(self) -> dict[str, Any]:
         """Return the run's line in ``runs.jsonl``."""
         line = {**asdict(self), "assets": None if self.assets is None else self.assets.document()}
@@ -104,17 +110,21 @@ def incomplete(problems: list[RecordProblem]) -> Incomplete | None:
     """Return the error if the run could not save everything, otherwise ``None``."""
     if not problems:
         return None
+    kind = StaysIncomplete if all(each.lasting for each in problems) else Incomplete
     first, more = problems[0], len(problems) - 1
     what: str = KIND_NAMES.get(first.kind, first.kind)
     if first.id is not None:
         what = message("{kind} {id}", kind=what, id=first.id)
     reason = message("{what}: {reason}", what=what, reason=first.reason)
     shown = reason if len(reason) <= _MAX_REASON_CHARACTERS else reason[:_MAX_REASON_CHARACTERS]
-    if not more:
-        return Incomplete("Not everything could be saved: {first}; the next run tries again.", first=shown)
-    return Incomplete(
-        "Not everything could be saved: {first} (and {more:,} more); the next run tries again.", first=shown, more=more
-    )
+    text = message("Not everything could be saved: {first}; the next run tries again.", first=shown)
+    if more:
+        text = message(
+            "Not everything could be saved: {first} (and {more:,} more); the next run tries again.",
+            first=shown,
+            more=more,
+        )
+    return kind(text)
 
 
 def still_damaged(root: Path, paths: Sequence[str]) -> ArchiveDamaged | None:
@@ -166,28 +176,34 @@ def assess(ingest: Ingest, assets: AssetSummary) -> tuple[dict[str, Any], list[R
     counted = ingest.service.capabilities.comment_counts
     comments, files = sweeps[Kind.COMMENTS], sweeps[Kind.FILES]
     unlisted_files = max(0, (files.total or 0) - files.listed)
-    unread = [RecordProblem(str(Kind.ENTRIES), entry_id, each.reason) for entry_id, each in ingest.unread.items()]
+    unread = [
+        # A complete refusal was already requested twice.
+        RecordProblem(str(Kind.ENTRIES), entry_id, each.reason, lasting=each.last_try < MAX_SWEEPS)
+        for entry_id, each in ingest.unread.items()
+    ]
     in_lists: list[tuple[Kind, str]] = [(kind, text) for kind, result in sweeps.items() for text in result.problems]
     in_lists += [(kind, text) for kind, texts in ingest.doubts().items() for text in texts]
     unread += [RecordProblem(str(Kind.ENTRIES), entry_id, text) for entry_id, text in ingest.shortages.items()]
     no_text = message("its answer has no text, not even an empty one; look at it at the service, and run again")
     unread += [RecordProblem(str(Kind.ENTRIES), entry_id, no_text) for entry_id in sorted(ingest.textless)]
-    others: list[tuple[Kind, str]] = []
+    others: list[RecordProblem] = []
     if user is not None:
-        others.append((Kind.USER, message("the user could not be read: {user}", user=user)))
+        others.append(RecordProblem(str(Kind.USER), None, message("the user could not be read: {user}", user=user)))
     if ingest.other_user:
         text = message("the service knows us as another user than before, who may see less: check the token")
-        others.append((Kind.USER, text))
-    others += [(Kind.ENTRIES, text) for text in _unlisted(ingest.contradicted, ingest.not_asked)]
+        others.append(RecordProblem(str(Kind.USER), None, text, lasting=True))
+    in_entries = _unlisted(ingest.contradicted, ingest.not_asked)
+    others += [RecordProblem(str(Kind.ENTRIES), None, text) for text in in_entries]
     if short_comments:
-        others.append((Kind.COMMENTS, _short(short_comments)))
+        others.append(RecordProblem(str(Kind.COMMENTS), None, _short(short_comments), lasting=True))
     if provable and counted:
-        others += [(Kind.COMMENTS, text) for text in _extra_comments(ingest.extra_comments(), comments.unstated)]
-    others += [(Kind.FILES, text) for text in _file_totals(files, unlisted_files)]
+        in_comments = _extra_comments(ingest.extra_comments(), comments.unstated)
+        others += [RecordProblem(str(Kind.COMMENTS), None, text) for text in in_comments]
+    others += [RecordProblem(str(Kind.FILES), None, text) for text in _file_totals(files, unlisted_files)]
     problems = [
         *(RecordProblem(str(kind), None, text) for kind, text in in_lists),
         *unread,
-        *(RecordProblem(str(kind), None, text) for kind, text in others),
+        *others,
         *_asset_problems(assets, strict_assets=ingest.settings.strict_assets),
     ]
     uploads = assets.uploads
@@ -301,34 +317,28 @@ def _asset_problems(assets: AssetSummary, *, strict_assets: bool) -> Iterator[Re
             ids=_first(assets.nameless),
             lack=lack,
         )
-        yield RecordProblem(str(Kind.FILES), None, reason)
+        yield RecordProblem(str(Kind.FILES), None, reason, lasting=True)
     if assets.doubted:
-        yield RecordProblem(
-            str(Kind.FILES),
-            None,
-            message(
-                "{count:,} uploads are not saved: nothing is where the rule {file_url} leads; "
-                "if it is wrong, correct it with --file-url",
-                count=len(assets.doubted),
-                file_url=assets.file_url,
-            ),
+        reason = message(
+            "{count:,} uploads are not saved: nothing is where the rule {file_url} leads; "
+            "if it is wrong, correct it with --file-url",
+            count=len(assets.doubted),
+            file_url=assets.file_url,
         )
+        yield RecordProblem(str(Kind.FILES), None, reason, lasting=True)
     for absent in assets.of(AssetState.PENDING):
         if absent.url not in assets.doubted:
             yield RecordProblem(str(Kind.ASSETS), absent.url, absent.reason)
     for refused in assets.of(AssetState.REFUSED):
-        yield RecordProblem(str(Kind.ASSETS), refused.url, refused.reason)
+        yield RecordProblem(str(Kind.ASSETS), refused.url, refused.reason, lasting=True)
     for doubtful in assets.of(AssetState.DOUBTFUL):
-        yield RecordProblem(
-            str(Kind.ASSETS),
-            doubtful.url,
-            message(
-                "doubtful: {doubt}. The file is kept; if it is right, confirm it with --accept-doubtful",
-                doubt=doubtful.reason,
-            ),
+        reason = message(
+            "doubtful: {doubt}. The file is kept; if it is right, confirm it with --accept-doubtful",
+            doubt=doubtful.reason,
         )
-    if strict_assets:
-        yield from (RecordProblem(str(Kind.ASSETS), lost.url, lost.reason) for lost in assets.of(AssetState.LOST))
+        yield RecordProblem(str(Kind.ASSETS), doubtful.url, reason, lasting=True)
+    for lost in assets.of(AssetState.LOST) if strict_assets else ():
+        yield RecordProblem(str(Kind.ASSETS), lost.url, lost.reason, lasting=True)
 
 
 def _first(ids: Sequence[str]) -> str:

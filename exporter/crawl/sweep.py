@@ -35,6 +35,7 @@ MAX_TOTAL_BYTES: Final = 2**53
 """More bytes than any blog has; JSON readers disagree about larger numbers (RFC 8259, 6)."""
 UNREADABLE = (ApiError, TransportError, NotAuthorised)
 """Errors that make one page or record unreadable; any other :class:`ServiceError` ends the run."""
+MAX_SWEEPS: Final = 4
 MAX_ID_CHARACTERS: Final = 1000
 """Characters; ids are usually short numbers, all of them stay in memory, and an address must contain them."""
 _MAX_NAMED_ITEMS: Final = 100

@@ -53,4 +53,4 @@ class BlogCapturer(BlogSaver):
                 async for _ in made:
                     pass
         outcome = made.outcome
-        return Result(outcome.exit_code, outcome.error, outcome.capture)
+        return Result(outcome.exit_code, outcome.error, outcome.capture, outcome.gap)

@@ -16,14 +16,11 @@ from typing import Final, Protocol
 
 from exporter.clock import Clock
 from exporter.errors import (
-    ArchiveLocked,
     BadBody,
     BlogExporterError,
-    BlogGone,
     ConnectFailed,
     HostGivenUp,
     HtmlBody,
-    Incomplete,
     Interrupted,
     LongPause,
     NoSpace,
@@ -45,8 +42,6 @@ _GAP_GROWTH: Final = 3.0
 _MAX_GAP_SECONDS: Final = timedelta(days=1).total_seconds()
 _QUEUED_BLOGS: Final = 1000
 _JITTER: Final = 0.2
-_PASSING: Final = frozenset({Incomplete.exit_code, ArchiveLocked.exit_code, ServiceError.exit_code, 1})
-"""Exit codes after which another attempt of the same run may do better."""
 _SILENCE: Final = frozenset(
     each.__name__
     for each in (
@@ -110,7 +105,7 @@ class FleetMoment:
     """The progress of a run.
 
     Attributes:
-        counts: the listed blogs.
+        counts: the listed blogs; ``due`` and ``lasting`` are those of the run's start, at its end those of its end.
         under_way: blogs being saved.
         left: blogs that this run has not started yet.
         requests: sent so far in this run, retries included.
@@ -179,6 +174,7 @@ class FleetRun:
         """
         while self._fill() or self._under_way:
             yield self.moment(self._recorded(await self.backups.ended(_TICK_SECONDS)))
+        self._counts = self.ledger.counts(self._now())
         yield self.moment()
         for error in (self._end, *self._aside.values()):
             if error is not None:
@@ -230,7 +226,8 @@ class FleetRun:
             for old, (attempt, _) in zip(self.ledger.record(written), written, strict=True):
                 states[old] -= 1
                 states[attempt.state] += 1
-            self._counts = replace(self._counts, states=states)
+            archived = sum(not blog.saved and attempt.state is not BlogState.FAILED for attempt, blog in ended)
+            self._counts = replace(self._counts, states=states, archived=self._counts.archived + archived)
         for attempt, blog in ended:
             self._notice(attempt, blog)
         return found
@@ -294,11 +291,11 @@ class FleetRun:
         due_at = attempt.finished_at + gap * (1 + _JITTER * self.chance())
         tries = self._tries.pop(blog.number, 0) + 1
         is_over = self._end is not None or blog.alike in self._aside
-        is_passing = attempt.exit_code in _PASSING and attempt.kind != BlogGone.__name__
-        if not is_passing or tries >= self.plan.tries or is_over:
+        if attempt.lasts or tries >= self.plan.tries or is_over:
             return due_at, False
         self._tries[blog.number] = tries
-        heappush(self._again, (due_at, blog.number, replace(blog, failures=blog.failures + 1)))
+        is_kept = blog.saved or attempt.state is not BlogState.FAILED
+        heappush(self._again, (due_at, blog.number, replace(blog, failures=blog.failures + 1, saved=is_kept)))
         self._left += 1
         return due_at, True
 

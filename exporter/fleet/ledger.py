@@ -24,12 +24,20 @@ from typing import Any, Final, Self
 
 from exporter.archive.atomic import is_full_disk
 from exporter.errors import (
+    AddressRefused,
     ArchiveDamaged,
     ArchiveLocked,
     BlogExporterError,
+    BlogGone,
+    BlogRefused,
+    Incomplete,
     NewerFormat,
     NoArchive,
     NoSpace,
+    NotPublic,
+    RedirectRefused,
+    ServiceError,
+    StaysIncomplete,
     UsageError,
 )
 from exporter.fleet.blog_list import ListedBlog, trouble_with_id
@@ -94,6 +102,14 @@ _SCHEMA: Final = (
 )
 
 
+_PASSING: Final = (Incomplete.exit_code, ArchiveLocked.exit_code, ServiceError.exit_code, 1)
+"""Exit codes after which another attempt of the same run may do better."""
+_LASTING: Final = tuple(
+    each.__name__ for each in (StaysIncomplete, BlogGone, BlogRefused, RedirectRefused, AddressRefused, NotPublic)
+)
+"""Errors with these exit codes after which it cannot."""
+
+
 class BlogState(StrEnum):
     """The state of a blog after its newest attempt."""
 
@@ -105,6 +121,10 @@ class BlogState(StrEnum):
     """Saved, but not all of it."""
     FAILED = "failed"
     """Nothing was saved by the newest attempt; an earlier one may have."""
+
+
+OPEN: Final = (BlogState.PARTIAL, BlogState.FAILED)
+"""The states of blogs that were tried and are not saved whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +160,7 @@ class BlogAttempt:
     Attributes:
         blog: the blog's number in the ledger.
         exit_code: as ``backup`` has it: 0 saved, 3 partial.
-        kind: the class of the error; ``None`` without one.
+        kind: the class of the error, also of one that left a backup incomplete; ``None`` without one.
         reason: the text of the error.
         version: the version that was made, ``None`` if nothing changed.
         requests: sent to the service, retries included.
@@ -164,6 +184,11 @@ class BlogAttempt:
     def state(self) -> BlogState:
         """The blog's state after it."""
         return {0: BlogState.SAVED, 3: BlogState.PARTIAL}.get(self.exit_code, BlogState.FAILED)
+
+    @property
+    def lasts(self) -> bool:
+        """Whether its failure has a cause that waiting does not change, so that the run does not try again."""
+        return bool(self.exit_code) and (self.exit_code not in _PASSING or self.kind in _LASTING)
 
     def row(self) -> tuple[Any, ...]:
         """Return its fields as the ledger stores them."""
@@ -211,10 +236,19 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The number of listed blogs in each state, and of those due by a time."""
+    """The number of listed blogs in each state.
+
+    Attributes:
+        states: the number in each state.
+        due: those due by a time.
+        archived: those with an archive, complete or not, by the newest attempt or an earlier one.
+        lasting: those whose newest attempt failed for a cause that waiting does not change.
+    """
 
     states: Mapping[BlogState, int] = field(default_factory=dict)
     due: int = 0
+    archived: int = 0
+    lasting: int = 0
 
     @property
     def blogs(self) -> int:
@@ -544,16 +578,24 @@ def _not_one(path: Path) -> ArchiveDamaged:
 
 
 def count_blogs(connection: sqlite3.Connection, listing: int, now: float) -> Counts:
-    """Count the listed blogs by state, and those due by a time."""
+    """Count the listed blogs by state, those due by a time, those with an archive, and those whose failure lasts."""
     states = dict.fromkeys(BlogState, 0)
-    due = 0
-    for state, total, due_now in connection.execute(
-        "SELECT state, count(*), sum(due_at IS NOT NULL AND due_at <= ?) FROM blogs WHERE listed = ? GROUP BY state",
+    due = archived = 0
+    for state, total, due_now, kept in connection.execute(
+        "SELECT state, count(*), sum(due_at IS NOT NULL AND due_at <= ?), count(saved_at) FROM blogs WHERE listed = ?"
+        " GROUP BY state",
         (now, listing),
     ):
         states[BlogState(state)] = total
         due += due_now
-    return Counts(states, due)
+        archived += kept
+    passing, lasting = json.dumps(_PASSING), json.dumps(_LASTING)
+    (lasts,) = connection.execute(
+        "SELECT count(*) FROM blogs b JOIN attempts a ON a.number = b.attempt WHERE b.listed = ? AND b.state IN (?, ?)"
+        " AND (a.exit_code NOT IN (SELECT value FROM json_each(?)) OR a.kind IN (SELECT value FROM json_each(?)))",
+        (listing, *OPEN, passing, lasting),
+    ).fetchone()
+    return Counts(states, due, archived, lasts)
 
 
 def trouble(path: Path, error: Exception) -> BlogExporterError:

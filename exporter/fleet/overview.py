@@ -15,7 +15,7 @@ from exporter.clock import timestamp
 from exporter.fleet.ledger import (
     FILE_NAME,
     INVALID_VALUE_ERRORS,
-    BlogState,
+    OPEN,
     check_format,
     connect,
     count_blogs,
@@ -26,7 +26,6 @@ from exporter.message import stored_as
 from exporter.notify.prometheus import Sample, families_text
 
 _SHOWN_ROWS: Final = 10
-_OPEN: Final = (BlogState.PARTIAL, BlogState.FAILED)
 
 
 def fleet_lock(root: Path) -> ArchiveLock:
@@ -59,6 +58,8 @@ def overview(root: Path, now: float, name: str = FILE_NAME) -> dict[str, Any]:
             return {
                 "fleet": str(root.absolute()),
                 "blogs": {"listed": counts.blogs, **counts.states},
+                "archived": counts.archived,
+                "lasting": counts.lasting,
                 "due": counts.due,
                 "due_later": waiting,
                 "next_due": _time(next_due),
@@ -114,7 +115,7 @@ def _failures(ledger: sqlite3.Connection, listing: int) -> list[dict[str, Any]]:
         "SELECT a.exit_code, a.kind, count(*) AS blogs, max(b.blog_id) AS example, a.reason"
         " FROM blogs b JOIN attempts a ON a.number = b.attempt WHERE b.listed = ? AND b.state IN (?, ?)"
         " GROUP BY a.exit_code, a.kind ORDER BY count(*) DESC",
-        (listing, *_OPEN),
+        (listing, *OPEN),
     )
     return [_with_reason(row) for row in rows]
 
@@ -138,7 +139,7 @@ def _retry(ledger: sqlite3.Connection, listing: int) -> list[dict[str, Any]]:
         " FROM blogs b JOIN attempts a ON a.number = b.attempt"
         " WHERE b.listed = ? AND b.state IN (?, ?) AND b.due_at IS NOT NULL"
         " ORDER BY b.failures DESC, b.due_at LIMIT ?",
-        (listing, *_OPEN, _SHOWN_ROWS),
+        (listing, *OPEN, _SHOWN_ROWS),
     )
     return [_with_reason({**row, "due_at": _time(row["due_at"])}) for row in rows]
 
@@ -167,6 +168,12 @@ def metrics(document: Mapping[str, Any]) -> str:
             "fleet_blogs",
             "Listed blogs, by what the newest attempt means for them",
             [({"state": state}, count) for state, count in document["blogs"].items() if state != "listed"],
+        ),
+        ("fleet_archived", "Listed blogs with an archive, complete or not", [({}, document["archived"])]),
+        (
+            "fleet_lasting",
+            "Blogs whose newest attempt failed for a cause that waiting does not change",
+            [({}, document["lasting"])],
         ),
         ("fleet_due", "Blogs that are due now", [({}, document["due"])]),
         ("fleet_running", "Whether a run is under way", [({}, int(run.get("running", False)))]),

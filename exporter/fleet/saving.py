@@ -44,11 +44,19 @@ class StoppableRun(Protocol):
 
 
 class Result(NamedTuple):
-    """How saving a blog ended: as the command for it alone would, and the number of what it added to the archive."""
+    """How saving a blog ended, as the command for it alone would.
+
+    Attributes:
+        exit_code: 0 or 3, or another one if the blog is saved.
+        error: the sentence about what is missing.
+        version: the number of what it added to the archive.
+        gap: the class of the error that makes it incomplete.
+    """
 
     exit_code: int
     error: str | None
     version: int | None
+    gap: str | None
 
 
 @contextmanager
@@ -197,9 +205,9 @@ class BlogSaver:
         started = self.clock.now().timestamp()
         version: int | None = None
         error: BlogExporterError | None = None
-        code, reason = 0, None
+        code, reason, kind = 0, None, None
         try:
-            code, reason, version = await self._run(blog)
+            code, reason, version, kind = await self._run(blog)
         except Exception as failure:  # noqa: BLE001 - whatever it is, the other blogs have their turn
             error = self._paused(blog.number, error_of(failure))
         finally:
@@ -213,7 +221,7 @@ class BlogSaver:
             started,
             self.clock.now().timestamp(),
             code if error is None else error.exit_code,
-            None if error is None else type(error).__name__,
+            kind if error is None else type(error).__name__,
             reason if reason is None or len(reason) <= _MAX_REASON_CHARACTERS else reason[:_MAX_REASON_CHARACTERS],
             version,
             sent.requests,
@@ -264,7 +272,7 @@ class BlogSaver:
                         async for _ in run:
                             pass
         outcome = run.outcome
-        return Result(outcome.exit_code, outcome.error, outcome.version)
+        return Result(outcome.exit_code, outcome.error, outcome.version, outcome.gap)
 
     def _begin(self, blog: DueBlog, budget: Callable[[DueBlog, Settings], str]) -> Settings:
         """Return the settings of a blog, unless the run has ended or its service requests a pause.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import shlex
 import signal
 import sqlite3
 import time
@@ -98,7 +99,7 @@ def test_a_failing_blog_does_not_stop_the_others(program: Program, service: Demo
     assert next(filter(None, (request.params.get("id") for request in service.requests))) == "gone.blog.example.jp"
     shown = program("fleet", "status", fleet)
     assert shown.code == 3
-    assert "1 of 2 blogs saved." in shown.out
+    assert "1 of 2 blogs archived, 1 failed in the newest attempt." in shown.out
     assert "such as gone.blog.example.jp" in shown.out
     assert program("fleet", "status", fleet, "--json").answer_before_error["due_later"] == 1
     assert 'blog_exporter_fleet_blogs{fleet="' in program("fleet", "status", fleet, "--prometheus").out
@@ -124,7 +125,7 @@ def test_a_momentary_failure_is_retried_in_the_same_run(
     assert done.code == 0, done.err
     assert f"{BLOGS[3]}: " in done.err
     assert "again in 1." in done.err
-    assert "12 of 12 blogs saved." in done.err
+    assert "12 of 12 blogs archived." in done.err
 
 
 def test_a_blog_that_is_gone_is_asked_for_once_in_a_run(program: Program, service: DemoService, tmp_path: Path) -> None:
@@ -135,6 +136,60 @@ def test_a_blog_that_is_gone_is_asked_for_once_in_a_run(program: Program, servic
     )
     assert done.code == 20
     assert len(service.requests) == 4
+
+
+def test_a_cause_that_waiting_does_not_change_is_named_once_and_not_retried(
+    program: Program, service: DemoService, tmp_path: Path
+) -> None:
+    root, blogs = tmp_path / "fleet", tmp_path / "blogs.txt"
+    blogs.write_text(f"{BLOGS[0]}\n{BLOGS[1]}\nnone.blog.example.jp\n", encoding="utf-8")
+
+    async def refuse_one_at_first(request: web.Request) -> web.StreamResponse | None:
+        is_refused = request.path.endswith("/entry/get") and request.query.get("id") == BLOGS[1] and not partly()
+        return web.Response(status=503) if is_refused else None
+
+    def partly() -> int:
+        with closing(sqlite3.connect(root / FILE_NAME)) as connection:
+            found = connection.execute(
+                "SELECT count(*) FROM attempts a JOIN blogs b ON b.number = a.blog WHERE b.blog_id = ?", (BLOGS[1],)
+            )
+            return int(found.fetchone()[0])
+
+    service.before = refuse_one_at_first
+    words = ("fleet", "run", blogs, "--into", root, *options(service), "--assets", "linked", "--retry-after", "1s")
+    done = program(*words, "--json")
+    with closing(sqlite3.connect(root / FILE_NAME)) as connection:
+        found = connection.execute("SELECT blog_id, a.exit_code, kind FROM attempts a JOIN blogs b ON b.number = blog")
+        attempts = sorted(found.fetchall())
+    assert attempts == [
+        (BLOGS[0], 3, "StaysIncomplete"),
+        (BLOGS[1], 3, "Incomplete"),
+        (BLOGS[1], 3, "StaysIncomplete"),
+        ("none.blog.example.jp", 20, "BlogGone"),
+    ]
+    lines = [line for line in done.err.splitlines() if line.startswith("  ")]
+    assert sorted(line.split(": ")[1] for line in lines) == ["archived, incomplete"] * 3 + ["failed"]
+    assert [line.endswith("not again in this run.") for line in lines].count(True) == 3
+    state = "2 of 3 blogs archived, 2 of them incomplete, 1 failed in the newest attempt."
+    answer = done.answer_before_error
+    assert (done.code, answer["archived"], answer["lasting"]) == (3, 2, 3)
+    assert answer["blogs"] == {"listed": 3, "new": 0, "saved": 0, "partial": 2, "failed": 1}
+    shown = program("fleet", "status", root)
+    for text in (done.err, shown.out):
+        assert state in text
+    for text in (done.err, shown.err):
+        assert "waiting does not change the causes" in text
+    again = program("fleet", "run", blogs, "--into", root, *options(service), "--retry-now")
+    assert (again.code, "2 of 3 blogs archived, 1 failed" in again.err) == (3, True), again.err
+
+
+@pytest.mark.parametrize("name", ["run", "capture"])
+def test_the_line_for_a_missing_folder_is_complete(program: Program, name: str, blogs: Path, tmp_path: Path) -> None:
+    done = program("fleet", name, blogs, "--rate", "5")
+    assert done.code == 2
+    command = shlex.split(done.err.partition("Add it: ")[2])
+    assert command[-6:] == [name, str(blogs), "--rate", "5", "--into", "DIR"]
+    assert f"fleet {name} [OPTIONS] LIST --into DIR" in program("fleet", name).err
 
 
 @pytest.mark.parametrize("at_once", ["1", "12"])
@@ -235,7 +290,7 @@ def test_two_runs_at_once_and_one_that_is_killed(
     second.signal(signal.SIGINT)
     stopped = second.wait()
     assert stopped.code == 130
-    assert "not saved yet" in stopped.err
+    assert "not tried yet" in stopped.err
     service.before = None
     assert program(*words).code == 0
     assert json.loads(program("fleet", "status", fleet, "--json").out)["blogs"]["saved"] == 12

@@ -79,7 +79,7 @@ class TestCatalogue:
         assert "COPY c.blogs TO 'blogs.parquet'" in result.err
 
     def test_progress_is_shown(self, program: Program, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("exporter.cli.progress_bar.LINE_SECONDS", 0.0)
+        monkeypatch.setattr("exporter.cli.fleet_output.LINE_SECONDS", 0.0)
         result = program("fleet", "catalogue", "sqlite", fleet, "--workers", "1")
         assert "1 of 3 archives, " in result.err
 

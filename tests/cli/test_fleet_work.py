@@ -107,7 +107,7 @@ def test_invalid_options(program: Program, fleet: Path, words: list[str], code: 
 def test_progress_without_a_terminal(
     program: Program, fleet: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("exporter.cli.progress_bar.LINE_SECONDS", 0.0)
+    monkeypatch.setattr("exporter.cli.fleet_output.LINE_SECONDS", 0.0)
     monkeypatch.setattr(fleet_output, "_MAX_FAILURES", 1)
     monkeypatch.setattr(local_pool, "LocalPool", lambda _workers: OwnPool())
     for name in NAMES[:2]:

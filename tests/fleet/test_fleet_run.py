@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from exporter.cli.fleet_output import RunDisplay
+from exporter.cli.output import Output
 from exporter.errors import Interrupted, NoSpace, NotAuthorised, ServiceError
 from exporter.fleet.blog_list import ListedBlog
 from exporter.fleet.fleet_run import FleetMoment, FleetPlan, FleetRun
@@ -17,6 +19,8 @@ from exporter.fleet.ledger import BlogAttempt, BlogState, DueBlog, FleetLedger
 from exporter.fleet.overview import overview
 
 Script = Callable[[DueBlog, int], int]
+_LASTING_KINDS = {404: "BlogGone", 400: "BlogRefused", 33: "StaysIncomplete"}
+"""Codes of scripts for errors that share their exit code with others."""
 
 
 class HandClock:
@@ -74,8 +78,8 @@ class ScriptedBackups:
         blog, started = self._running.pop(0)
         tries = self._tries[blog.number] = self._tries.get(blog.number, 0) + 1
         code = Interrupted.exit_code if self._end is not None else self.script(blog, tries)
-        kind = {0: None, 3: None, 20: "Unreachable", 12: "NotAuthorised", 404: "BlogGone"}.get(code, "Error")
-        code = 20 if kind == "BlogGone" else code
+        kind = {0: None, 3: "Incomplete", 20: "Unreachable", 12: "NotAuthorised", **_LASTING_KINDS}.get(code, "Error")
+        code = {404: 20, 400: 20, 33: 3}.get(code, code)
         return [
             BlogAttempt(
                 blog.number, started, self.clock.seconds, code, kind, f"code {code}" if code else None, requests=10
@@ -157,12 +161,38 @@ def test_a_run_stops_after_its_tries_and_the_next_continues_when_due(tmp_path: P
     assert overview(tmp_path, bench.clock.seconds)["retry"][0]["failures"] == 4
 
 
-@pytest.mark.parametrize("code", [2, 4, 13, 404])
-def test_a_permanent_failure_is_tried_once(tmp_path: Path, code: int) -> None:
+@pytest.mark.parametrize("code", [2, 4, 12, 13, 404, 400, 33])
+def test_a_cause_that_lasts_is_tried_once(tmp_path: Path, code: int) -> None:
     bench = Bench(tmp_path, 2, lambda blog, _tries: code if blog.blog_id == "b0" else 0)
     bench.run()
     assert bench.begun == ["b0", "b1"]
-    assert bench.states() == {BlogState.FAILED: 1, BlogState.SAVED: 1}
+    assert bench.states() == {BlogState.PARTIAL if code == 33 else BlogState.FAILED: 1, BlogState.SAVED: 1}
+    counts = bench.moments[-1].counts
+    assert (counts.archived, counts.lasting) == (2 if code == 33 else 1, 1)
+    assert counts == bench.ledger.counts(bench.clock.seconds)
+
+
+def test_a_blog_is_retried_only_until_all_its_causes_last(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, 1, lambda _blog, tries: 3 if tries < 3 else 33)
+    bench.run()
+    assert bench.begun == ["b0"] * 3
+    assert [moment.counts.archived for moment in bench.moments if moment.ended] == [1, 1, 1]
+
+
+def test_a_log_gets_a_line_for_each_blog_that_fails_and_at_most_one_a_minute(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench = Bench(tmp_path, 40, lambda _blog, tries: 20 if tries < 4 else 404)
+    bench.run()
+    with RunDisplay(Output(), bench.plan) as display:
+        for moment in bench.moments:
+            display.handle(moment)
+    lines = capsys.readouterr().err.splitlines()
+    for end in ("; again in ", "; not again in this run."):
+        assert sorted(line.split(": ")[0] for line in lines if end in line) == sorted(f"  b{n}" for n in range(40))
+    progress = [line for line in lines if "under way" in line]
+    assert 0 < len(progress) <= bench.moments[-1].seconds / 60
+    assert len(lines) == 80 + len(progress)
 
 
 def test_a_partly_saved_blog_is_tried_again(tmp_path: Path) -> None:

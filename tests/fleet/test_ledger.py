@@ -120,10 +120,11 @@ def test_the_overview_summarizes_the_ledger(ledger: FleetLedger, tmp_path: Path)
     ledger.record([
         (BlogAttempt(1, 10.0, 12.0, 0, requests=30), None),
         (BlogAttempt(2, 10.0, 20.0, 20, "Unreachable", "nothing answers", requests=10), 90.0),
-        (BlogAttempt(3, 10.0, 11.0, 3, None, "1 problem", 1, requests=20), 91.0),
+        (BlogAttempt(3, 10.0, 11.0, 3, "StaysIncomplete", "1 problem", 1, requests=20), 91.0),
     ])  # fmt: skip
     found = overview(tmp_path, 30.0)
     assert found["blogs"] == {"listed": 4, "new": 1, "saved": 1, "partial": 1, "failed": 1}
+    assert (found["archived"], found["lasting"]) == (2, 1)
     assert (found["due"], found["due_later"], found["next_due"]) == (1, 2, "1970-01-01T00:01:30Z")
     run = found["run"]
     assert (run["running"], run["exit_code"], run["attempts"], run["requests"]) == (False, None, 3, 60)
