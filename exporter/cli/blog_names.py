@@ -5,18 +5,24 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlsplit
 
-from exporter.errors import BlogExporterError, NoArchive, UsageError
-from exporter.message import listed, message, suggested
+from exporter.errors import BlogExporterError, NoArchive, ServiceError, UsageError
+from exporter.message import listed, message, said, suggested
 from exporter.settings import ConfigFile, read_config
 
 _SCHEME: Final = re.compile(r"(?:h?ttps?:|feed:)?//+", re.IGNORECASE)
 _AROUND: Final = "\"'`<>()[]「」『』《》〈〉【】,;"
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
+_BARE: Final = re.compile(r"(?:[^/?#\\\s]*@)?(?P<host>[^/?#\\:@\s]+)(?P<port>:[0-9]{1,5})?(?P<more>[/?#]|$)")
+_TOP_LABEL: Final = re.compile(r"[a-z]{2,63}|xn--[a-z0-9-]+")
+_IPV4: Final = re.compile(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}")
+_LOOPBACK: Final = re.compile(r"localhost|127(?:\.[0-9]{1,3}){3}")
+"""Hosts of this machine, where a service without a certificate listens."""
 _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _CREDENTIALS: Final = re.compile(rf"^((?:{_SCHEME.pattern})?).*@", re.IGNORECASE | re.DOTALL)
 _MAX_HOST_CHARACTERS: Final = 253
@@ -26,26 +32,89 @@ _PATH_MARKS: Final = "/%!$&'()*+,;=:@~-._"
 
 
 def address_in(text: str) -> str | None:
-    """Return a pasted address as an URL in ASCII without a query; ``None`` if the text has no scheme.
+    """Return a pasted address as an URL in ASCII without a query; ``None`` if :func:`is_web_address` says no.
 
-    It may have full-width letters, spaces and brackets around it, or a scheme without its ``h``.
+    It may have full-width letters, spaces and brackets around it, or a scheme without its ``h``. Without a scheme it is
+    ``https``, on this machine ``http``.
 
     Raises:
-        UsageError: the address has a user name or password, or no host.
+        UsageError: the address has a user name or password, or no valid host.
     """
+    return _url_of(text) if is_web_address(text) else None
+
+
+def _url_of(text: str) -> str:
     plain = _plain(text)
     scheme = _SCHEME.match(plain)
-    if scheme is None:
-        return None
-    host, _, path = re.split(r"[?#]", plain[scheme.end() :], maxsplit=1)[0].replace("\\", "/").partition("/")
+    whole = plain if scheme is None else plain[scheme.end() :]
+    host, _, path = re.split(r"[?#]", whole, maxsplit=1)[0].replace("\\", "/").partition("/")
     name, colon, port = host.rpartition(":") if re.search(r":[0-9]{1,5}$", host) else (host, "", "")
     ascii_name = _ascii_host(name)
     if "@" in host or not re.fullmatch(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]", ascii_name):
-        raise UsageError(reason_for_address(text))
+        raise UsageError(_reason_for_host(text))
     if port and int(port) > _MAX_PORT:
         raise UsageError("The port in {text} is above {most}.", text=repr(text), most=_MAX_PORT)
-    protocol = "http" if re.match(r"h?ttp:", scheme[0], re.IGNORECASE) else "https"
+    is_plain = _LOOPBACK.fullmatch(name) if scheme is None else re.match(r"h?ttp:", scheme[0], re.IGNORECASE)
+    protocol = "http" if is_plain else "https"
     return f"{protocol}://{ascii_name}{colon}{port}/{quote(path, safe=_PATH_MARKS)}"
+
+
+def is_web_address(text: str) -> bool:
+    """Return whether a pasted text is the address of a page: it has a scheme, or a host with a path or query.
+
+    A text without a scheme is a folder if it exists, if an archive of this user's was there, or if it begins with
+    ``.``, ``~``, ``/`` or a drive. A host alone is no address, because it may be a blog ID.
+    """
+    return has_scheme(text) or (_is_bare_address(text) and not _is_folder(text))
+
+
+def _is_bare_address(text: str) -> bool:
+    plain = unicodedata.normalize("NFKC", text).strip().strip(_AROUND)
+    found = _BARE.match(plain)
+    if found is None or not found["more"] or plain.startswith((".", "~")) or any(map(str.isspace, plain)):
+        return False
+    host = found["host"].replace("。", ".").lower()
+    name = _ascii_host(host) or host
+    if found["port"] or name == "localhost":
+        return True
+    labels = name.split(".")
+    is_valid = all(_LABEL.fullmatch(label) or label.startswith("xn--") for label in labels)
+    is_host = len(labels) > 1 and is_valid and bool(_TOP_LABEL.fullmatch(labels[-1]))
+    return is_host or bool(_IPV4.fullmatch(name))
+
+
+def _is_folder(words: str) -> bool:
+    """Return whether words name a path that exists, or the folder of a known archive that is missing."""
+    if "\0" in words or os.path.lexists(words):
+        return True
+    from exporter.archive.settings_file import known_archives, place_of
+
+    with suppress(BlogExporterError):
+        return place_of(Path(words)) in map(str, known_archives())
+    return False
+
+
+def completed_address(text: str) -> str:
+    """Return an address with its scheme, where no folder is possible; a text that is no address stays unchanged.
+
+    Raises:
+        UsageError: the address has a user name or password, or no valid host.
+    """
+    is_bare = _is_bare_address(text) or _is_bare_address(f"{text.strip().strip(_AROUND)}/")
+    return _url_of(text) if is_bare and not has_scheme(text) else text
+
+
+@contextmanager
+def folder_possible(words: str) -> Iterator[None]:
+    """Add to an error inside the block how to name a folder, if the words were read as an address without a scheme."""
+    try:
+        yield
+    except BlogExporterError as error:
+        if not _is_bare_address(words) or type(error) not in {UsageError, ServiceError}:
+            raise
+        folder = f"./{words.strip()}"
+        text = message("{reason} If it is a folder here, write {folder}.", reason=said(error), folder=folder)
+        raise type(error)(text) from error
 
 
 def _ascii_host(text: str) -> str:
@@ -102,15 +171,37 @@ def without_password(text: str) -> str:
     return _CREDENTIALS.sub(r"\1***@", _plain(text)) if "@" in _plain(text) else text
 
 
+def _reason_for_host(text: str) -> str:
+    """Return the error for an address without a usable host."""
+    shown = without_password(text)
+    if shown != text:
+        return message("Give the address without a user name and password: {text}.", text=repr(shown))
+    return message(
+        "The host name in {text} is invalid. An address is such as https://name.example.jp/.", text=repr(text)
+    )
+
+
 def reason_for_address(text: str) -> str:
-    """Return the error for an address, with the blog ID in it."""
+    """Return the error for an address where the blog's ID or its archive is needed."""
     try:
         blog_id = blog_id_in(text)
     except ValueError:
-        shown = without_password(text)
-        if shown != text:
-            return message("Give the address without a user name and password: {text}.", text=repr(shown))
+        if without_password(text) != text:
+            return _reason_for_host(text)
+        if is_web_address(text):
+            return message(
+                "{text} is an address, and no archive of it is known here: name the folder of its archive.",
+                text=repr(text),
+            )
         return message("{text} is not a blog ID such as NAME.blog.example.jp.", text=repr(text))
+    address = address_in(text)
+    if address is not None and urlsplit(address).path != "/":
+        return message(
+            "{text} is an address, and no archive of it is known here: name the folder of its archive, or the blog by "
+            "its ID, such as {blog_id}.",
+            text=repr(text),
+            blog_id=blog_id,
+        )
     return message("{text} is an address: name the blog by its ID, {blog_id}.", text=repr(text), blog_id=blog_id)
 
 
@@ -164,7 +255,22 @@ def archive_named(words: str, config: Path | None = None) -> Path:
     nearest = _nearest(words, {**_known_names(known), **{name: name for name in blogs}})
     if nearest is not None:
         raise NoArchive("{words} is not an archive. Did you mean {name}?", words=words, name=nearest)
-    return path
+    return _folder_of_this_name(words, ids)
+
+
+def _folder_of_this_name(words: str, ids: list[str]) -> Path:
+    """Return words as the path of a folder that may be missing.
+
+    Raises:
+        NoArchive: they are an address without a scheme, and no archive of it is known.
+    """
+    if is_web_address(words) and not has_scheme(words):
+        raise NoArchive(
+            "No archive of {blog_id} is known here, and there is no folder {folder}. Name the archive's folder.",
+            blog_id=ids[0] if ids else words,
+            folder=f"./{words.strip()}",
+        )
+    return Path(words)
 
 
 def _ids_of(words: str) -> list[str]:
@@ -183,7 +289,9 @@ def _ids_of(words: str) -> list[str]:
             return []
         folders = [part for part in parts.path.split("/") if part][:_MAX_FOLDERS]
         hosts = dict.fromkeys((parts.netloc, parts.hostname or ""))
-        return ["/".join((host, *folders[:n])) for n in range(len(folders), -1, -1) for host in hosts]
+        # A missing folder in the archive of a host is not that archive.
+        least = len(folders) if not has_scheme(words) and Path(parts.netloc).is_dir() else 0
+        return ["/".join((host, *folders[:n])) for n in range(len(folders), least - 1, -1) for host in hosts]
     if any(mark in words for mark in "/\\"):  # a missing folder in an archive is no address
         return [words.rstrip("/")]
     with suppress(ValueError):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exporter.cli import events
-from exporter.cli.blog_names import address_in
+from exporter.cli.blog_names import address_in, folder_possible
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import require_new_file, with_config
 from exporter.cli.output import OnLoss, Output, size_text, time_text
@@ -86,7 +86,8 @@ def command(
     if report is None and (files := files_at(blog)) is not None:
         return _check_files(files, out)
     if report is None and (address := address_in(blog)) is not None:
-        return _check_ways(explored(address), out)
+        with folder_possible(blog):
+            return _check_ways(explored(address), out)
     target = find_target(blog, given, archive=archive, config=config, warn=out.warn)
     if report is not None:
         require_new_file(report, force=force)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from exporter.cli.blog_names import completed_address, is_web_address
 from exporter.cli.export_options import check_choice, choice_options, chosen
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import archive_argument, given_settings, opened, require_new_file, with_config
@@ -87,6 +88,7 @@ def compare_command(
     from exporter.library.compare import expected_posts
 
     check_choice(given)
+    home = completed_address(home) if is_web_address(home) else home
     if report is not None:
         require_new_file(report, force=given["force"])
     found, settings = opened(out, archive, given_settings(given), config)

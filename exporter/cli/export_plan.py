@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from exporter.cli.blog_names import completed_address
 from exporter.cli.destinations import OUT, WEB_SPACE, Destination
 from exporter.cli.export_options import ExportJob
 from exporter.export.folder import check_target
@@ -58,14 +59,16 @@ def home_of(answer: str) -> str:
 
 
 def address_or_none(answer: str) -> str:
-    """Return an address, which may be empty.
+    """Return an address with its scheme, which may be empty.
 
     Raises:
         ValueError: it is something else.
+        UsageError: it has a user name or password, or no valid host.
     """
-    if answer and not _is_address(answer):
+    address = completed_address(answer) if answer else ""
+    if address and not _is_address(address):
         raise ValueError(message("Please answer with an address that begins with https://, or leave it empty."))
-    return answer
+    return address
 
 
 def _is_address(answer: str) -> bool:

@@ -16,7 +16,7 @@ import click
 from exporter.archive import atomic
 from exporter.cli.account import Account, asked_account, asked_files
 from exporter.cli.backup import SAVED, asked_title, back_up
-from exporter.cli.blog_names import address_in, blog_id_in, without_password
+from exporter.cli.blog_names import address_in, blog_id_in, folder_possible, without_password
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.language import adopt
 from exporter.cli.options import given_settings, setting_options, with_config
@@ -219,7 +219,7 @@ def _found_blog(ask: Questions, words: str, config: Path | None, options: Mappin
     file = read_config(config)
     given = given_settings(options)
     while True:
-        blog_id = host_of(words)
+        blog_id = host_of(address_in(words) or words)
         table = next((each for each in file.blogs.values() if each.blog_id == blog_id), None)
         if table is not None and options["archive"] is None:
             ask.say(message("The blog is already in {path}, as [blogs.{name}].", path=file.path, name=table.name))
@@ -253,7 +253,8 @@ def _found_blog(ask: Questions, words: str, config: Path | None, options: Mappin
 def _way_to(words: str, blog_id: str) -> WayIn | str:
     """Return the best way to read a blog without a known profile, or the reason why it cannot be read."""
     try:
-        ways = explored(address_in(words) or f"https://{blog_id}/")
+        with folder_possible(words):
+            ways = explored(address_in(words) or f"https://{blog_id}/")
     except BlogExporterError as error:
         return said(error)
     return ways.found[0] if ways.found else nothing_at(ways, None)

@@ -13,6 +13,7 @@ import click
 
 from exporter.archive.archive import Archive
 from exporter.cli.answers import keep_answers
+from exporter.cli.blog_names import completed_address
 from exporter.cli.export_options import check_choice, choice_options, chosen
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import archive_argument, given_settings, settings_of, with_config
@@ -92,6 +93,7 @@ def move_command(
     from exporter.library.move import NewHome, Watching, map_path, move_blog
 
     check_choice(given)
+    home = completed_address(home)
     info = Archive.open(archive).info
     settings = settings_of(out, config, given_settings(given), info.blog_id)
     choice = chosen(out, archive, info, settings, given)

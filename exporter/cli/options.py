@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from exporter.cli.blog_names import archive_named, has_scheme
+from exporter.cli.blog_names import archive_named, is_web_address
 from exporter.cli.help import PATH
 from exporter.cli.language import adopt
 from exporter.cli.output import OnLoss, Output, SafeStream, counted
@@ -269,7 +269,7 @@ def place_named(words: str, config: Path | None = None) -> str:
     """
     from exporter.copies.store import is_address
 
-    return words if not has_scheme(words) and is_address(words) else str(archive_named(words, config))
+    return words if not is_web_address(words) and is_address(words) else str(archive_named(words, config))
 
 
 def store_at(place: str, identities: tuple[Path, ...]) -> Store:

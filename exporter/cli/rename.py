@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from exporter.cli.blog_names import archive_named, blog_id_in, without_password
+from exporter.cli.blog_names import address_in, archive_named, blog_id_in, without_password
 from exporter.cli.help import cli_command
 from exporter.cli.options import complete_archives, given_settings, with_config
 from exporter.cli.output import Output
@@ -38,14 +38,16 @@ def command(*, out: Output, words: str, new: str, config: Path | None, **given: 
     from exporter.library.rename import rename
 
     try:
-        blog_id = blog_id_in(new)
+        address, blog_id = address_in(new), blog_id_in(new)
     except ValueError as error:
         raise UsageError("{new}: {reason}.", new=repr(without_password(new)), reason=str(error)) from None
     target = find_target(str(archive_named(words, config)), given, config=config, new=False, warn=out.warn)
     if target.notice is not None:
         out.warn(target.notice)
     with catch_signals():
-        found = asyncio.run(rename(target.root, blog_id, target.settings, given=given_settings(given), warn=out.warn))
+        found = asyncio.run(
+            rename(target.root, blog_id, target.settings, address, given=given_settings(given), warn=out.warn)
+        )
     note_archive(target.root, target.label, found.blog_id)
     out.document(
         {

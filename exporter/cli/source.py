@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from exporter.archive.names import BY_ADDRESS, name_at
 from exporter.archive.reader import ids_at
-from exporter.cli.blog_names import address_in, blog_id_in, folder_by_later_name, has_scheme
+from exporter.cli.blog_names import address_in, blog_id_in, folder_by_later_name, folder_possible, is_web_address
 from exporter.cli.target import BlogTarget, find_target
 from exporter.errors import BlogExporterError, UsageError
 from exporter.frozen import frozen
@@ -88,7 +88,7 @@ def find_source(
         return _of_files(files, options, archive, how)
     address = address_in(words)
     if address is not None:
-        return _of_address(address, options, archive, how)
+        return _of_address(address, words, options, archive, how)
     target = find_target(words, options, archive=archive, **how)
     if explore and _is_unknown(target) and target.notice is None and not _is_archive(target.root):
         return _of_blog_id(target, options, archive, how)
@@ -106,7 +106,8 @@ def _of_blog_id(
 ) -> NamedSource:
     """Return the blog whose ID is its host, although no setting names its service."""
     try:
-        return _of_address(f"https://{target.blog_id}/", options, archive, how)
+        address = f"https://{target.blog_id}/"
+        return _of_address(address, address, options, archive, how)
     except BlogExporterError as error:
         raise UsageError(
             "The service of {blog_id} is unknown. Name it with --base-url or --profile. Read as an address: {reason}",
@@ -131,7 +132,7 @@ def files_at(words: str) -> ExportFiles | None:
         if Archive.exists(path) or not is_path or not any(each.is_file() for each in path.iterdir()):
             return None
     elif not path.is_file():
-        if _EXPORT_FILE.fullmatch(words) and not has_scheme(words) and not os.path.lexists(path):
+        if _EXPORT_FILE.fullmatch(words) and not is_web_address(words) and not os.path.lexists(path):
             raise UsageError("There is no file {path}. The address of a blog begins with https://.", path=path)
         return None
     from exporter.source.export_files import find_export_files
@@ -159,8 +160,13 @@ def _of_files(
     return NamedSource(target, options, files)
 
 
-def _of_address(address: str, options: Mapping[str, Any], archive: Path | None, how: Mapping[str, Any]) -> NamedSource:
-    """Return the blog at an address, read as in its archive or by the best way that an exploration finds."""
+def _of_address(
+    address: str, words: str, options: Mapping[str, Any], archive: Path | None, how: Mapping[str, Any]
+) -> NamedSource:
+    """Return the blog at an address, read as in its archive or by the best way that an exploration finds.
+
+    ``words`` are those of the user, who may mean a folder.
+    """
     root = archive or _folder_of(host_of(address), name_at(address))
     if _is_archive(root):
         target = find_target(str(root), options, **how)
@@ -168,13 +174,14 @@ def _of_address(address: str, options: Mapping[str, Any], archive: Path | None, 
         is_known = settings.base_url is not None and not _is_of_a_file(settings.service)
         if is_known and _same_service(options, root) and _same_site(address, target):
             return NamedSource(target, options)
-    ways = explored(address)
     service = options.get("service")
-    way = ways.chosen(service)
-    if service is None and options.get("user") is not None:
-        way = ways.chosen(ATOMPUB.name) or way  # it needs a sign-in, which the user has
-    if way is None:
-        raise UsageError(nothing_at(ways, service))
+    with folder_possible(words):
+        ways = explored(address)
+        way = ways.chosen(service)
+        if service is None and options.get("user") is not None:
+            way = ways.chosen(ATOMPUB.name) or way  # it needs a sign-in, which the user has
+        if way is None:
+            raise UsageError(nothing_at(ways, service))
     given = {name for name, value in options.items() if value is not None}
     implied = {"base_url": way.base_url, "service": way.service, **way.settings}
     found = {name: value for name, value in implied.items() if name not in given}

@@ -8,7 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from exporter.cli.blog_names import archive_named, folder_by_later_name, has_scheme, nearest_name, reason_for_address
+from exporter.cli.blog_names import (
+    archive_named,
+    folder_by_later_name,
+    is_web_address,
+    nearest_name,
+    reason_for_address,
+)
 from exporter.cli.language import adopt
 from exporter.cli.options import given_settings
 from exporter.cli.output import Output
@@ -29,7 +35,8 @@ def require_blog_id(text: str) -> None:
         NoArchive: the text is the path of a missing folder.
         UsageError: the text is anything else.
     """
-    if text and not text.startswith((".", "~")) and not any(mark in text for mark in "/\\:\0"):
+    is_address = is_web_address(text)
+    if text and not is_address and not text.startswith((".", "~")) and not any(mark in text for mark in "/\\:\0"):
         return
     shown = repr(text)
     if not text or "\0" in text:
@@ -40,7 +47,7 @@ def require_blog_id(text: str) -> None:
             text=shown,
             command=suggested("sync", text, "DIR"),
         )
-    if has_scheme(text) or not _is_like_a_path(text):
+    if is_address or not _is_like_a_path(text):
         raise UsageError(reason_for_address(text))
     path = Path(text)
     if path.is_dir():
@@ -120,7 +127,7 @@ def find_target(
 
     given = given_settings(options)
     blogs = read_config(config).blogs
-    if archive is None and has_scheme(words):
+    if archive is None and is_web_address(words):
         with suppress(NoArchive):
             words = str(archive_named(words, config))
     table = blogs.get(words) if archive is None else None

@@ -200,6 +200,10 @@ def trouble_with_id(blog_id: str) -> str | None:
     if not blog_id:
         return message("it names no blog")
     odd = blog_id.startswith((".", "-")) or blog_id.endswith((".", " ")) or not _FORBIDDEN.isdisjoint(blog_id)
+    if "/" in blog_id.strip("/") and "." in blog_id.partition("/")[0] + blog_id.partition("//")[2]:
+        return message(
+            "{text} is an address: give the blog's ID, and its address as base_url", text=repr(blog_id[:_MAX_ID_BYTES])
+        )
     if odd or any(unicodedata.category(mark)[0] in "CZ" for mark in blog_id):
         return message("{text} is not a blog ID such as NAME.blog.example.jp", text=repr(blog_id[:_MAX_ID_BYTES]))
     if _RESERVED.fullmatch(blog_id) and ("." not in blog_id or _IS_WINDOWS):

@@ -52,6 +52,7 @@ async def rename(
     root: Path,
     blog_id: str,
     settings: Settings,
+    address: str | None = None,
     *,
     given: Mapping[str, Any] = MappingProxyType({}),
     warn: Callable[[str], None] = lambda _: None,
@@ -64,6 +65,7 @@ async def rename(
         root: the archive.
         blog_id: the new ID.
         settings: those of a backup of the archive.
+        address: the new address, if it is more than the host that is the ID.
         given: those of them that the archive must also remember.
         warn: called with a sentence if the token would travel unencrypted.
 
@@ -80,7 +82,7 @@ async def rename(
             "The blog in {archive} is read by its address. Back it up from the new one, and the archive continues: "
             "{command}",
             archive=root,
-            command=suggested("backup", root, "--base-url", f"https://{blog_id}"),
+            command=suggested("backup", root, "--base-url", address or f"https://{blog_id}"),
         )
     archive.resolve()
     async with open_service(old, settings, renamed_to=blog_id, warn=warn) as opened:

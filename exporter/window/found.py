@@ -13,7 +13,7 @@ from exporter.archive import atomic
 from exporter.archive.layout import Layout
 from exporter.archive.reader import ids_at, is_archive, read_info
 from exporter.archive.writer import require_place
-from exporter.cli.blog_names import address_in, blog_id_in, without_password
+from exporter.cli.blog_names import address_in, blog_id_in, completed_address, without_password
 from exporter.cli.output import size_text, time_text
 from exporter.errors import BlogExporterError, UsageError
 from exporter.login.facts import is_signed_in
@@ -53,7 +53,7 @@ def _source(window: Window, asked: Asked) -> str:
     """Return the argument that names the blog in commands: a path, a blog ID with a known service, or an address.
 
     Raises:
-        UsageError: the form names nothing.
+        UsageError: the form names nothing, or an address with a password or an invalid host.
     """
     uploaded = asked.form.get(FILE_FIELD, [])
     text = uploaded[0] if uploaded else asked.text("address").strip("\"'")
@@ -62,18 +62,16 @@ def _source(window: Window, asked: Asked) -> str:
     path = named_path(text)
     if path.exists():
         return str(path)
-    blog_id = address = ""
-    with suppress(ValueError):
-        blog_id = blog_id_in(text)
-    with suppress(UsageError):
-        address = address_in(text) or (f"https://{blog_id}/" if blog_id else "")
-    if not address:
+    address, blog_id = address_in(completed_address(text)), ""
+    if address is None:
         raise UsageError(
             message(
                 "This is neither the address of a blog nor a file on this computer: {text}",
                 text=repr(without_password(text)),
             )
         )
+    with suppress(ValueError):
+        blog_id = blog_id_in(address)
     return blog_id if blog_id and _has_service(_settings(window, blog_id)) else address
 
 

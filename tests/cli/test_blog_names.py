@@ -187,10 +187,12 @@ def test_odd_words_remain_a_path(named: Path, words: str) -> None:
     assert archive_named(words) == Path(words)
 
 
-@pytest.mark.parametrize("mark", ["/", "\\"])
-def test_a_missing_folder_in_an_archive_is_no_address(named: Path, blog_id: str, mark: str) -> None:
-    assert named.is_dir()
-    assert archive_named(f"{blog_id}{mark}copy") == Path(f"{blog_id}{mark}copy")
+def test_a_missing_folder_in_an_archive_is_not_that_archive(named: Path, blog_id: str) -> None:
+    assert archive_named(f"{blog_id}\\copy") == Path(f"{blog_id}\\copy")
+    assert archive_named(f"{blog_id}/Entry/1") == named
+    shutil.copytree(named, blog_id)
+    with pytest.raises(NoArchive, match=rf"no folder \./{blog_id}/copy"):
+        archive_named(f"{blog_id}/copy")
 
 
 def test_settings_that_cannot_be_read_do_not_matter(program: Program, named: Path, tmp_path: Path) -> None:

@@ -238,6 +238,7 @@ def test_what_is_no_blog(reader: Reader) -> None:
         ("", "Paste a blog's address"),
         ("no such thing", "neither the address of a blog nor a file"),
         ("https://user:secret@blog.example.jp/", "***@blog.example.jp"),
+        ("https://xn--zz--.example/", "is invalid"),
     ):
         status, _, page = reader.send("look", address=address)
         assert status == 400, address
@@ -245,12 +246,16 @@ def test_what_is_no_blog(reader: Reader) -> None:
         assert "secret" not in page
 
 
-def test_an_address_that_does_not_answer(reader: Reader) -> None:
-    _, place, _ = reader.send("look", address="http://127.0.0.1:9/")
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [("http://127.0.0.1:9/", "http://127.0.0.1:9/"), ("127.0.0.1:9/hanako", "http://127.0.0.1:9/hanako")],
+)
+def test_an_address_that_does_not_answer(reader: Reader, text: str, address: str) -> None:
+    _, place, _ = reader.send("look", address=text)
     _, page = reader.settled(place)
     assert "That cannot be saved yet" in page
     assert "127.0.0.1" in page
-    assert "blog-exporter check http://127.0.0.1:9/" in page
+    assert f"blog-exporter check {address}" in page
 
 
 def test_a_token_is_in_a_private_file_and_never_among_the_words(reader: Reader, tmp_path: Path) -> None:
