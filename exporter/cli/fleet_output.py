@@ -294,9 +294,9 @@ def problem_of(document: Mapping[str, Any]) -> BlogExporterError | None:
         return Incomplete(
             message_n(
                 "{n:,} blog of the fleet in {folder} is not saved whole, and waiting does not change the cause. Do "
-                "what its line says, then run the fleet with --retry-now.",
+                "what fleet status says about it, then run the fleet with --retry-now.",
                 "{n:,} blogs of the fleet in {folder} are not saved whole, and waiting does not change the causes. Do "
-                "what their lines say, then run the fleet with --retry-now.",
+                "what fleet status says about them, then run the fleet with --retry-now.",
                 missing,
                 folder=place,
             )
