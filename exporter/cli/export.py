@@ -33,7 +33,6 @@ from exporter.export.formats import FORMATS, NAMED, WACZ
 from exporter.export.targets import TARGETS
 from exporter.library.export import Exported, format_named
 from exporter.message import listed, message
-from exporter.model.publication import Declared
 from exporter.settings import read_config
 from exporter.translation import translated
 
@@ -121,7 +120,7 @@ def _export(out: Output, job: ExportJob) -> int:
         out.warn("{option} has no effect on {form}.", option=option, form=job.form)
     exported, options = run_export(job, out, dry_run=dry_run)
     for each in exported:
-        _print(out, each, options.declared, dry_run=dry_run)
+        _print(out, each, dry_run=dry_run)
         if each.document["target"] is None:
             _print_limits(out, job.form, each)
     print_doubt(out, job.form)
@@ -144,7 +143,7 @@ def _export_wacz(out: Output, archive: Path | None, target: Path | None, given: 
     wanted = WaczOptions(given["rendered"], given["sign"], given["force"], given["dry_run"])
     with ended_by_sigterm(message("nothing was written")):
         exported = export_wacz(archive, target, choice.options, wanted, at=choice.version, check=choice.check)
-    _print(out, exported, choice.options.declared, dry_run=wanted.dry_run)
+    _print(out, exported, dry_run=wanted.dry_run)
     _print_captures(out, exported)
     if not wanted.dry_run:
         keep_answers(given, archive, choice.options.service, out, version=exported.document["version"])
@@ -168,7 +167,7 @@ def _print_captures(out: Output, exported: Exported) -> None:
         )
 
 
-def _print(out: Output, exported: Exported, declared: Declared, *, dry_run: bool) -> None:
+def _print(out: Output, exported: Exported, *, dry_run: bool) -> None:
     folder, report, document, _ = exported
     for line in report.lines(translated):
         out.say(shown(line))
@@ -186,12 +185,6 @@ def _print(out: Output, exported: Exported, declared: Declared, *, dry_run: bool
     if document["in"]["entries"] and not document["out"]["entries"]:
         out.warn("No entry is in {folder}; the lines above say why.", folder=folder)
     _print_hidden_since(out, exported)
-    hidden = report.hidden_comments()
-    if hidden and not declared.visible_comment_flags and document["format"] != WACZ:
-        out.warn(
-            "{comments} left out: declare the visible ones with --visible-delete-flg f (see inspect).",
-            comments=counted(hidden, "comment"),
-        )
 
 
 def _print_hidden_since(out: Output, exported: Exported) -> None:

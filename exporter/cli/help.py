@@ -26,6 +26,8 @@ _MAX_OPTIONS: Final = 12
 """``--help`` shows at most this number of options; ``--help-all`` shows all."""
 ALL_OPTIONS: Final = "exporter.cli.help.all_options"
 """The key in a context's metadata that makes help show all options."""
+ARGUMENTS: Final = "exporter.cli.help.arguments"
+"""The key in a context's metadata with the arguments of its command as they were typed."""
 _ALWAYS: Final = ("as_json", "help_all", "help")
 _CHOICE: Final = ("FLAGS", "all_as_draft", "only")
 _MAIN: Final[dict[str, tuple[str, ...]]] = {
@@ -181,7 +183,7 @@ class _Helped(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; errors have our own words."""
-        given = list(args)
+        given = ctx.meta[ARGUMENTS] = list(args)
         try:
             rest = super().parse_args(ctx, args)
         except click.exceptions.NoArgsIsHelpError:
