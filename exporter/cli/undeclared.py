@@ -1,8 +1,7 @@
-"""The end of a command that publishes, if nothing says which entries or comments are public: with the next command."""
+"""Stop commands that publish until someone declared which entries and comments are public; print the next command."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
@@ -17,7 +16,7 @@ from exporter.export.formats import Format
 from exporter.export.interface import RecordSource
 from exporter.export.posts import comment_combinations, entry_combinations, flag_lines
 from exporter.frozen import frozen
-from exporter.message import either, listed, message
+from exporter.message import CommandLine, either, listed, message, suggested
 from exporter.service.interface import Records
 from exporter.setting_sources import option_name
 from exporter.text import printable
@@ -175,14 +174,9 @@ def _of_comments(state: RecordSource, service: Records, samples: FlagSamples) ->
     return _Proposal(printable(best.flags, _CHARACTERS_SHOWN), options, len(comment_combinations(state, service)) == 1)
 
 
-def same_command(*more: str, without: frozenset[str] = frozenset()) -> str:
-    """Return the command that runs now with these options in addition, for a shell.
-
-    Args:
-        more: the words of the options.
-        without: the options to leave out, which take no value.
-    """
+def same_command(*more: str) -> CommandLine:
+    """Return the command that runs now with these options in addition, for a shell."""
     context = click.get_current_context()
-    given: list[str] = [word for word in context.meta.get(ARGUMENTS, ()) if word not in without]
+    given: list[str] = context.meta[ARGUMENTS]
     end = given.index("--") if "--" in given else len(given)
-    return shlex.join([*context.command_path.split(), *given[:end], *more, *given[end:]])
+    return suggested(*context.command_path.split()[1:], *given[:end], *more, *given[end:])

@@ -154,7 +154,7 @@ def test_a_comment_with_a_later_value_stops_until_it_is_declared(program: Progra
     ("flags", "comments", "given", "added", "says", "out"),
     [
         ("11", "ff", (), ["--public-open-flg", "1", "--visible-delete-flg", "f"],
-         "All have open_flg 1, is_private f, period_flg f and delete_flg f: if everybody can see them", (2, 2)),
+         "All have open_flg 1, is_private f, period_flg f, delete_flg f: if everybody can see them", (2, 2)),
         ("11", "", (), ["--public-open-flg", "1"], "All have open_flg 1, is_private f, period_flg f: if", (2, 0)),
         ("122", "ft", (), ["--public-open-flg", "2", "--visible-delete-flg", "f"], "and no others, run: ", (2, 0)),
         ("11", "tft", ("--public-open-flg", "1"), ["--visible-delete-flg", "t"], "which comments are shown.", (2, 2)),
