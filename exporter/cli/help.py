@@ -33,7 +33,7 @@ _ALWAYS: Final = ("as_json", "help_all", "help")
 _CHOICE: Final = ("FLAGS", "all_as_draft", "only")
 _MAIN: Final[dict[str, tuple[str, ...]]] = {
     "backup": (
-        "archive", "base_url", "profile", "every", "assets", "refresh", "token_file", "dry_run", "accept_removals",
+        "archive", "base_url", "profile", "every", "assets", "token_file", "dry_run", "accept_removals", "refresh",
     ),
     "export": (*_CHOICE, "media_base_url", "media_folder", "dry_run", "force"),
     "move": ("home", "new_home_user", *_CHOICE, "dry_run", "compare"),
@@ -322,10 +322,9 @@ def _main_options(command: str, declared: Sequence[str], examples: Sequence[str]
     from exporter.service.registry import FLAG_SETTINGS
 
     names = [each for name in _MAIN.get(command, declared) for each in (FLAG_SETTINGS if name == "FLAGS" else (name,))]
-    names = [name for name in names if name not in _ALWAYS]
-    most = _MAX_OPTIONS - len(_ALWAYS)
-    more = [name for name in examples if name not in names[:most]]
-    return [*names[: most - len(more)], *more]
+    others = [name for name in names if name not in {*_ALWAYS, *examples}]
+    shown = {*others[: _MAX_OPTIONS - len(_ALWAYS) - len(examples)], *examples}
+    return [name for name in dict.fromkeys((*names, *examples)) if name in shown]
 
 
 def _help_all(*, hidden: bool) -> click.Option:

@@ -138,7 +138,7 @@ def diff_command(
 
         colour = sys.stdout.isatty()
         kinds = {kind: translated(text) for kind, text in RECORD_NAMES.items()}
-        changes = _in_words(_once(archive.diff(before, after, service)), service)
+        changes = _once(_in_words(archive.diff(before, after, service), service))
         out.answer(
             "From version {before} ({then}) to version {after} ({now}):",
             before=before,
