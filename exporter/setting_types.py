@@ -158,10 +158,12 @@ def values(text: str) -> frozenset[str]:
 
 
 def flags(text: str) -> frozenset[str]:
-    """Read ``t``, ``f`` or both, separated by a comma."""
+    """Read ``t``, ``f`` or both, separated by a comma; ``none`` for no value."""
     found = values(text)
+    if found == {"none"}:
+        return frozenset()
     if not found <= {"t", "f"}:
-        raise ValueError(message("t, f or f,t is expected"))
+        raise ValueError(message("t, f, f,t or none is expected"))
     return found
 
 

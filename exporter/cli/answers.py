@@ -45,6 +45,8 @@ _CHARACTERS_SHOWN: Final = 1_000
 _VALUES_KEPT: Final = 1_000
 """The most frequent values of a flag are kept as seen. A field with more is no flag: the others stay undeclared."""
 _LONGEST_VALUE: Final = 100
+FLAG_VALUES: Final = frozenset({"t", "f"})
+"""The values of a comment's flag that a setting can declare."""
 _LIMITED: Final = "t"
 """The value of the flag of entries that are shown for a limited time."""
 
@@ -58,11 +60,13 @@ class FlagAnswers:
         stated: the same with values that came later, or that do not occur.
         seen: the values of the access flag when the declaration in use was kept; ``None`` if it comes from the
             settings, which are about all values, or if the service needs none.
+        seen_of_comments: the same for the flag of comments.
     """
 
     declared: Declared
     stated: Declared
     seen: frozenset[str] | None = None
+    seen_of_comments: frozenset[str] | None = None
 
     def new_values(self, records: RecordSource, service: Records) -> list[str]:
         """Return the values of the access flag that came after the declaration in use."""
@@ -70,9 +74,22 @@ class FlagAnswers:
             return []
         return sorted(set(occurring(records, service, Kind.ENTRIES, service.access_flag)) - self.seen)
 
+    def new_values_of_comments(self, records: RecordSource, service: Records) -> list[str]:
+        """Return the values of the flag of comments that came after the declaration in use."""
+        if self.seen_of_comments is None:
+            return []
+        return sorted(set(occurring(records, service, Kind.COMMENTS, service.deleted_flag)) - self.seen_of_comments)
+
     def is_undeclared(self, records: RecordSource, service: Records) -> bool:
         """Return whether the owner must still declare which entries are public."""
         return service.is_undeclared(self.declared) or bool(self.new_values(records, service))
+
+    def has_undeclared_comments(self, records: RecordSource, service: Records) -> bool:
+        """Return whether the owner must still declare which of the blog's comments are shown."""
+        if service.has_undeclared_comments(self.declared):
+            found = occurring(records, service, Kind.COMMENTS, service.deleted_flag, FLAG_VALUES)
+            return bool(FLAG_VALUES & set(found))
+        return bool(FLAG_VALUES.intersection(self.new_values_of_comments(records, service)))
 
 
 def declared_flags(
@@ -161,9 +178,9 @@ def _limited(stated: Declared, kept: Mapping[str, FlagDeclaration], service: Rec
         known = replace(known, public_access=known.public_access & seen[public])
     if period in seen:
         known = replace(known, period_public=known.period_public and _LIMITED in seen[period])
-    if comments in seen:
+    if comments in seen and known.visible_comment_flags is not None:
         known = replace(known, visible_comment_flags=known.visible_comment_flags & seen[comments])
-    return FlagAnswers(known, stated, None if stated.all_as_draft else seen.get(public))
+    return FlagAnswers(known, stated, None if stated.all_as_draft else seen.get(public), seen.get(comments))
 
 
 def check_answers(
@@ -183,20 +200,10 @@ def check_answers(
         warn: called with declared values that no entry has, if entries have other declared values.
 
     Raises:
-        UsageError: entries have a value that came after the declaration, no entry has a value declared public, or no
-            comment has a value declared visible.
+        UsageError: no entry has a value declared public, or no comment has a value declared visible.
     """
     public, _, comments = service.flag_settings
     known = answers.stated
-    new = answers.new_values(records, service)
-    if new:
-        raise UsageError(
-            "Nothing says yet whether entries with {flag} {values} are public: the archive did not have them when you "
-            "declared the other values. See inspect DIR, then declare all public values again with {option}.",
-            flag=service.access_flag,
-            values=either([printable(value, 40) for value in new[:_VALUES_SHOWN]]),
-            option=option_name(public),
-        )
     if known.public_access is not None and (given.get(public) is not None or not known.all_as_draft):
         found = occurring(records, service, Kind.ENTRIES, service.access_flag, known.public_access)
         unknown = known.public_access - set(found)
@@ -209,7 +216,7 @@ def check_answers(
                     "No entry has {flag} {values}, which you declared public.", flag=service.access_flag, values=values
                 )
             )
-    if given.get(comments) is not None:
+    if given.get(comments) is not None and known.visible_comment_flags:
         shown = occurring(records, service, Kind.COMMENTS, service.deleted_flag, known.visible_comment_flags)
         if shown and not known.visible_comment_flags & set(shown):
             raise UsageError(_not_among(comments, known.visible_comment_flags, service.deleted_flag, shown, "comment"))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from exporter.cli.blog_names import completed_address, is_web_address
+from exporter.cli.blog_names import completed_address, has_scheme, is_web_address
 from exporter.cli.export_options import check_choice, choice_options, chosen
-from exporter.cli.help import PATH, cli_command
+from exporter.cli.help import PATH, OrderedCommand, cli_command
 from exporter.cli.options import archive_argument, given_settings, opened, require_new_file, with_config
 from exporter.cli.output import OnLoss, Output, sentence, shown
 from exporter.errors import Incomplete
@@ -45,8 +45,15 @@ _READ: Final[dict[str, Callable[[int], str]]] = {
 }
 
 
+class _Command(OrderedCommand):
+    def swapped(self, values: Mapping[str, Any]) -> tuple[str, str] | None:
+        archive, home = str(values.get("archive")), str(values.get("home"))
+        return (archive, home) if has_scheme(archive) and not has_scheme(home) else None
+
+
 @cli_command(
     "compare",
+    cls=_Command,
     epilog=_EPILOG,
     help=message(
         """Compare the archive in DIR with NEW_HOME: the address of a site, or a folder of HTML or Markdown.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +24,17 @@ from exporter.cli.export_options import (
     unused_options,
     wacz_options,
 )
-from exporter.cli.help import PATH, HelpedCommand, cli_command
+from exporter.cli.help import PATH, OrderedCommand, cli_command
 from exporter.cli.options import readable_archive, with_config
 from exporter.cli.output import Output, counted, shown, size_text
 from exporter.cli.signals import ended_by_sigterm
+from exporter.cli.undeclared import same_command
 from exporter.errors import UsageError
 from exporter.export.folder import report_path
 from exporter.export.formats import FORMATS, NAMED, WACZ
 from exporter.export.targets import TARGETS
 from exporter.library.export import Exported, format_named
-from exporter.message import listed, message
-from exporter.model.publication import Declared
+from exporter.message import listed, message, suggested
 from exporter.settings import read_config
 from exporter.translation import translated
 
@@ -45,11 +46,21 @@ Examples:
   blog-exporter export wxr DIR OUT --only all --dry-run
   blog-exporter export wacz DIR OUT.wacz
 """
+_ARCHIVE_ALONE = {"entries_not_held", "comments_hidden", "comments_of_others", "comments_not_held", "pictures_not_held",
+                  "files_not_shown"}  # fmt: skip
+"""What no option of a format may bring, by the names of the report."""
 _WACZ_HELP = message("libraries and ReplayWeb.page: the captured pages in one file")
 
 
-class _Command(HelpedCommand):
+class _Command(OrderedCommand):
     """Lists the formats and targets in its help only, since that imports each of them."""
+
+    def swapped(self, values: Mapping[str, Any]) -> tuple[str, str] | None:
+        form, archive = str(values.get("form")), str(values.get("archive"))
+        return (form, archive) if _is_format(archive) and not _is_format(form) else None
+
+    def missing(self, values: Mapping[str, Any]) -> list[str]:
+        return [] if isinstance(values.get("target"), str) else [f"{Path(values['form'])}-{values['archive']}"]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         column = max(map(len, NAMED))
@@ -92,6 +103,11 @@ def export_command(*, out: Output, form: str | None, archive: Path | None, targe
     return _export(out, _job(form, archive, target, given))
 
 
+def _is_format(word: str) -> bool:
+    """Return whether a word names a format, or a target."""
+    return word in NAMED or word == WACZ
+
+
 def _ask(out: Output, archive: Path | None, given: dict[str, Any]) -> int:
     if out.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
@@ -121,7 +137,9 @@ def _export(out: Output, job: ExportJob) -> int:
         out.warn("{option} has no effect on {form}.", option=option, form=job.form)
     exported, options = run_export(job, out, dry_run=dry_run)
     for each in exported:
-        _print(out, each, options.declared, dry_run=dry_run)
+        _print(out, each, dry_run=dry_run)
+        if not each.private:
+            _print_what_brings_more(out, job, each)
         if each.document["target"] is None:
             _print_limits(out, job.form, each)
     print_doubt(out, job.form)
@@ -144,7 +162,7 @@ def _export_wacz(out: Output, archive: Path | None, target: Path | None, given: 
     wanted = WaczOptions(given["rendered"], given["sign"], given["force"], given["dry_run"])
     with ended_by_sigterm(message("nothing was written")):
         exported = export_wacz(archive, target, choice.options, wanted, at=choice.version, check=choice.check)
-    _print(out, exported, choice.options.declared, dry_run=wanted.dry_run)
+    _print(out, exported, dry_run=wanted.dry_run)
     _print_captures(out, exported)
     if not wanted.dry_run:
         keep_answers(given, archive, choice.options.service, out, version=exported.document["version"])
@@ -168,7 +186,7 @@ def _print_captures(out: Output, exported: Exported) -> None:
         )
 
 
-def _print(out: Output, exported: Exported, declared: Declared, *, dry_run: bool) -> None:
+def _print(out: Output, exported: Exported, *, dry_run: bool) -> None:
     folder, report, document, _ = exported
     for line in report.lines(translated):
         out.say(shown(line))
@@ -186,12 +204,26 @@ def _print(out: Output, exported: Exported, declared: Declared, *, dry_run: bool
     if document["in"]["entries"] and not document["out"]["entries"]:
         out.warn("No entry is in {folder}; the lines above say why.", folder=folder)
     _print_hidden_since(out, exported)
-    hidden = report.hidden_comments()
-    if hidden and not declared.visible_comment_flags and document["format"] != WACZ:
-        out.warn(
-            "{comments} left out: declare the visible ones with --visible-delete-flg f (see inspect).",
-            comments=counted(hidden, "comment"),
-        )
+
+
+def _print_what_brings_more(out: Output, job: ExportJob, exported: Exported) -> None:
+    """Print the commands that bring what the lines about the closing day name."""
+    given, form = job.given, NAMED[job.form]
+    missing = {name for name, loss in exported.report.closing().items() if loss.number}
+    options = ["--only", "all"] if missing & {"drafts", "private"} and given["only"] != "all" else []
+    if "comments_hidden" in missing and form.holds_back and not given["hidden_comments"]:
+        options.append("--hidden-comments")
+    if missing & {"old_address", "fetched", "new_address"} and form.media and not given["media_folder"]:
+        options.append("--media-folder")
+    if options:
+        again = () if given["dry_run"] or given["force"] else ("--force",)
+        out.say("More of it is in the export of: {command}", command=same_command(*options, *again))
+    if missing & {"not_saved_yet", "not_read"}:
+        out.say("What is not saved yet may come with: {command}", command=suggested("backup", job.archive))
+    if missing & _ARCHIVE_ALONE:
+        target = job.target.with_name(f"{job.target.name}-everything")
+        command = suggested("export", "bagit", job.archive, target, "--only", "all")
+        out.say("Everything, never to be published: {command}", command=command)
 
 
 def _print_hidden_since(out: Output, exported: Exported) -> None:

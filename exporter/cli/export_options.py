@@ -17,12 +17,12 @@ from exporter.archive.state import State
 from exporter.cli.answers import FlagAnswers, check_answers, declared_flags
 from exporter.cli.help import PATH
 from exporter.cli.options import given_settings, setting_options, settings_of
-from exporter.cli.output import Output, shown
+from exporter.cli.output import Output
 from exporter.cli.signals import ended_by_sigterm
+from exporter.cli.undeclared import require_declared_flags
 from exporter.errors import UsageError
 from exporter.export.formats import FORMATS, NAMED, Format
 from exporter.export.interface import Comments, ExportOptions, Paper, Preset
-from exporter.export.posts import flag_lines
 from exporter.export.targets import TARGETS, Matter
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_form, export_blog
@@ -33,7 +33,6 @@ from exporter.service.registry import FLAG_SETTINGS, service_of
 from exporter.setting_sources import option_name
 from exporter.setting_types import size
 from exporter.settings import Settings
-from exporter.translation import translated
 
 _LANGUAGE: Final = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*")
 _OF_SOME_FORMATS: Final = ("title", "language", "by_year", "vertical", "paper", "cover", "preset", "comments")
@@ -298,7 +297,7 @@ def chosen(
     """
     service = service_of(found, info.service)
     answers = FlagAnswers(Declared(), Declared())
-    whole, drafts = (False, True) if form is None else (form.whole, form.drafts)
+    whole = form is not None and form.whole
     if not whole:
         drafts_only = given["all_as_draft"]
         answers = declared_flags(service, found, archive, info.blog_id, out, all_as_draft=drafts_only)
@@ -309,11 +308,8 @@ def chosen(
     def check(state: State) -> None:
         if whole:
             return
-        if answers.is_undeclared(state, service):
-            _print_flags(state, service, out)
-        if service.is_undeclared(answers.declared):
-            _stop_undeclared(service, drafts=drafts)
         check_answers(answers, given, state, service, out.warn)
+        require_declared_flags(answers, state, service, given, out, form)
 
     return Choice(read_options(given, found, answers.declared, service), version, check)
 
@@ -384,33 +380,3 @@ def old_urls(given: Mapping[str, Any], found: Settings) -> tuple[AddressPattern,
     """Return the patterns for old entry addresses, from the options or else the setting."""
     known = [] if found.entry_url is None else [AddressPattern(found.entry_url, "entry_url")]
     return tuple([AddressPattern(text, "--old-url") for text in given["old_urls"]] or known)
-
-
-def _print_flags(state: State, service: Records, out: Output) -> None:
-    """Print the values of the flags in a blog, and how its owner declares their meaning."""
-    words = map(translated, (message("entries"), message("comments"), message("such as")))
-    for line in flag_lines(state, service, *words):
-        out.say(shown(line), level=-1)
-    out.say(level=-1)
-    out.say(service.flag_hint, level=-1)
-
-
-def _stop_undeclared(service: Records, *, drafts: bool) -> None:
-    """Exit, since the meaning of the flags is not declared; ``drafts``: whether the format has drafts.
-
-    Raises:
-        UsageError: always.
-    """
-    option = option_name(service.flag_settings.public)
-    text = message(
-        "Nothing says yet which entries are public. See the table above (or inspect DIR), then declare it once with "
-        "{option}.",
-        option=option,
-    )
-    if drafts:
-        text = message(
-            "Nothing says yet which entries are public. See the table above (or inspect DIR), then declare it once "
-            "with {option}, or make drafts of all entries with --all-as-draft.",
-            option=option,
-        )
-    raise UsageError(text)

@@ -13,7 +13,7 @@ from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import Output, counted, counted_records
 from exporter.errors import UsageError
 from exporter.message import message, message_n, suggested
-from exporter.model.kinds import KIND_NAMES
+from exporter.model.kinds import KIND_NAMES, Kind
 from exporter.settings import Settings
 from exporter.text import printable
 
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 
 _EPILOG = """\b
 Examples:
-  blog-exporter forget DIR --comment 252 --dry-run
+  blog-exporter forget DIR comment 252 --dry-run
+  blog-exporter forget DIR entry 42
   blog-exporter forget DIR --author NAME
-  blog-exporter forget DIR --entry 42
 """
 _MENTIONS_SHOWN: Final = 20
+_KINDS: Final = {"entry": Kind.ENTRIES, "comment": Kind.COMMENTS, "entries": Kind.ENTRIES, "comments": Kind.COMMENTS}
 
 
 @cli_command(
@@ -39,12 +40,16 @@ _MENTIONS_SHOWN: Final = 20
     help=message(
         """Remove comments or entries for good, from all versions, views, captures and caches of the archive in DIR.
 
+        KIND is entry or comment; an entry goes with its comments. The options name records of several kinds at once.
+
         The archive keeps a note that says when how many records were removed, and never which. The next backup does
         not bring them back. verify passes, and repeats the note. Records that quote a removed one are listed, but not
         changed; then the exit code is 3. Without a record, the command finishes an interrupted removal."""
     ),
 )
 @archive_argument
+@click.argument("kind", type=click.Choice(list(_KINDS)), metavar="[KIND", required=False)
+@click.argument("record_ids", nargs=-1, metavar="ID...]")
 @click.option("--comment", "comments", multiple=True, metavar="ID", help=message("Comment to remove; repeatable."))
 @click.option("--author", "authors", multiple=True, metavar="NAME", help=message("Remove all comments of this name."))
 @click.option("--entry", "entries", multiple=True, metavar="ID", help=message("Entry to remove with its comments."))
@@ -54,13 +59,19 @@ _MENTIONS_SHOWN: Final = 20
 @click.option("-y", "--yes", is_flag=True, help=message("Do not ask before the removal."))
 @with_archive("wait_lock")
 def forget_command(
-    *, out: Output, archive: Archive, settings: Settings, comments: tuple[str, ...], authors: tuple[str, ...],
-    entries: tuple[str, ...], keep_tombstone: bool, sign: Path | None, dry_run: bool, yes: bool,
+    *, out: Output, archive: Archive, settings: Settings, kind: str | None, record_ids: tuple[str, ...],
+    comments: tuple[str, ...], authors: tuple[str, ...], entries: tuple[str, ...], keep_tombstone: bool,
+    sign: Path | None, dry_run: bool, yes: bool,
 ) -> int:  # fmt: skip
     """Run ``forget``."""
     from exporter.fleet.forgetting import holders, remove_blog
     from exporter.library.forget import ForgettingRequest, find, forget
 
+    if kind is not None:
+        if not record_ids:
+            raise UsageError("Which {kind}? Name its ID: forget DIR {kind} ID (search and files show IDs).", kind=kind)
+        comments += record_ids if _KINDS[kind] is Kind.COMMENTS else ()
+        entries += record_ids if _KINDS[kind] is Kind.ENTRIES else ()
     request = ForgettingRequest(comments, authors, entries, keep_tombstone)
     interrupted = archive.layout.forgetting.kind() is not None
     if interrupted and not dry_run:

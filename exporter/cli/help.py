@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -26,11 +27,13 @@ _MAX_OPTIONS: Final = 12
 """``--help`` shows at most this number of options; ``--help-all`` shows all."""
 ALL_OPTIONS: Final = "exporter.cli.help.all_options"
 """The key in a context's metadata that makes help show all options."""
+ARGUMENTS: Final = "exporter.cli.help.arguments"
+"""The key in a context's metadata with the arguments of its command as they were typed."""
 _ALWAYS: Final = ("as_json", "help_all", "help")
 _CHOICE: Final = ("FLAGS", "all_as_draft", "only")
 _MAIN: Final[dict[str, tuple[str, ...]]] = {
     "backup": (
-        "archive", "base_url", "profile", "every", "assets", "refresh", "token_file", "dry_run", "accept_removals",
+        "archive", "base_url", "profile", "every", "assets", "token_file", "dry_run", "accept_removals", "refresh",
     ),
     "export": (*_CHOICE, "media_base_url", "media_folder", "dry_run", "force"),
     "move": ("home", "new_home_user", *_CHOICE, "dry_run", "compare"),
@@ -189,7 +192,7 @@ class _Helped(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; errors have our own words."""
-        given = list(args)
+        given = ctx.meta[ARGUMENTS] = list(args)
         try:
             rest = super().parse_args(ctx, args)
         except click.exceptions.NoArgsIsHelpError:
@@ -230,13 +233,15 @@ class _Helped(click.Command):
         headed = [(message("Options"), options)]
         if len(options) > _MAX_OPTIONS:
             by_name = {"help" if "--help" in each.opts else each.name or "": each for each in options}
-            names = _main_options(ctx.info_name or "", tuple(by_name))
-            main = [by_name[name] for name in (*names, *_ALWAYS) if name in by_name]
+            shown = set(said(self.epilog).split())
+            examples = [name for name, each in by_name.items() if name not in _ALWAYS and shown.intersection(each.opts)]
+            names = _main_options(ctx.info_name or "", tuple(by_name), examples)
+            main = [by_name[name] for name in dict.fromkeys((*names, *_ALWAYS)) if name in by_name]
             headed = [(message("Options"), main)]
             if ctx.meta.get(ALL_OPTIONS):
                 headed.append((message("More options"), [each for each in options if each not in main]))
-        shown = [_spec(each, ctx) for _, group in headed for each in group]
-        widest = max((found for each in shown if (found := width(each)) <= _MAX_TERM_COLUMNS), default=0)
+        specs = [_spec(each, ctx) for _, group in headed for each in group]
+        widest = max((found for each in specs if (found := width(each)) <= _MAX_TERM_COLUMNS), default=0)
         for heading, group in headed:
             with formatter.section(translated(heading)):
                 formatter.write_dl([(_spec(each, ctx), _meaning(each)) for each in group], widest)
@@ -251,6 +256,34 @@ class _Helped(click.Command):
 
 class HelpedCommand(_Helped):
     """A command with this module's help."""
+
+
+class OrderedCommand(HelpedCommand):
+    """A command with two arguments that are easily swapped, which it then puts right in its error."""
+
+    def swapped(self, values: Mapping[str, Any]) -> tuple[str, str] | None:
+        """Return the first and the second argument as typed if they are swapped; ``None`` if they are not."""
+        raise NotImplementedError
+
+    def missing(self, _values: Mapping[str, Any]) -> list[str]:
+        """Return the arguments that are missing as well."""
+        return []
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments, after a look at their order."""
+        if not ctx.resilient_parsing:
+            with suppress(click.UsageError):
+                values = self.make_parser(ctx).parse_args(list(args))[0]
+                pair = self.swapped(values)
+                if pair is not None:
+                    words = [pair[1] if word == pair[0] else pair[0] if word == pair[1] else word for word in args]
+                    raise UsageError(
+                        "{second} comes before {first}: {command}",
+                        second=pair[1],
+                        first=pair[0],
+                        command=suggested(*ctx.command_path.split()[1:], *words, *self.missing(values)),
+                    )
+        return super().parse_args(ctx, args)
 
 
 cli_command: Final = partial(click.command, cls=HelpedCommand)
@@ -297,11 +330,14 @@ def _options(parameters: Iterable[click.Parameter]) -> list[click.Option]:
     return [each for each in parameters if isinstance(each, click.Option) and not each.hidden]
 
 
-def _main_options(command: str, declared: Sequence[str]) -> Sequence[str]:
+def _main_options(command: str, declared: Sequence[str], examples: Sequence[str]) -> Sequence[str]:
+    """Return the names of the main options, without those of all commands; the options of examples are among them."""
     from exporter.service.registry import FLAG_SETTINGS
 
     names = [each for name in _MAIN.get(command, declared) for each in (FLAG_SETTINGS if name == "FLAGS" else (name,))]
-    return names[: _MAX_OPTIONS - len(_ALWAYS)]
+    others = [name for name in names if name not in {*_ALWAYS, *examples}]
+    shown = {*others[: _MAX_OPTIONS - len(_ALWAYS) - len(examples)], *examples}
+    return [name for name in dict.fromkeys((*names, *examples)) if name in shown]
 
 
 def _help_all(*, hidden: bool) -> click.Option:

@@ -12,7 +12,6 @@ from exporter.cli.blog_names import archive_named
 from exporter.cli.help import PATH, HelpedGroup, cli_command
 from exporter.cli.options import complete_archives, ending_with_damage, given_settings, opened, with_config
 from exporter.cli.output import Output, counted, size_text
-from exporter.errors import UsageError
 from exporter.message import listed, message, message_n
 from exporter.service.registry import FLAG_SETTINGS
 from exporter.site import has_pillow
@@ -80,6 +79,7 @@ def build(
 ) -> int:
     """Run ``library build``."""
     from exporter.cli.answers import check_answers, declared_flags
+    from exporter.cli.undeclared import require_declared_flags
     from exporter.library.library_site import LibraryOptions, build_library
 
     places = [archive_named(words, config) for words in archives]
@@ -87,11 +87,8 @@ def build(
 
     def declared(archive: Archive, service: Records, settings: Settings, state: State) -> Declared:
         flags = declared_flags(service, settings, archive.path, state.blog_id, out, all_as_draft=False)
-        if service.is_undeclared(flags.declared):
-            blog = printable(state.blog_id)
-            hint = service.flag_hint
-            raise UsageError("{blog}: nothing says yet which entries are public. {hint}", blog=blog, hint=hint)
         check_answers(flags, given, state, service, out.warn)
+        require_declared_flags(flags, state, service, given, out, blog_id=state.blog_id)
         return flags.declared
 
     with contextlib.ExitStack() as checked:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -15,7 +15,7 @@ from exporter.archive.archive import Archive
 from exporter.cli.answers import keep_answers
 from exporter.cli.blog_names import completed_address
 from exporter.cli.export_options import check_choice, choice_options, chosen
-from exporter.cli.help import PATH, cli_command
+from exporter.cli.help import PATH, OrderedCommand, cli_command
 from exporter.cli.options import archive_argument, given_settings, settings_of, with_config
 from exporter.cli.output import Output, counted, sentence, shown
 from exporter.errors import BlogExporterError, Incomplete, Interrupted, PrivateExposed, ServiceError
@@ -40,6 +40,7 @@ WORDS = {
     "left_alone": message("left alone"),
     "refused": message("refused"),
 }
+_HOMES: Final = ("wordpress",)
 _EPILOG = message(
     """\b
 Examples:
@@ -50,8 +51,15 @@ The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home
 )
 
 
+class _Command(OrderedCommand):
+    def swapped(self, values: Mapping[str, Any]) -> tuple[str, str] | None:
+        kind, archive = str(values.get("kind")), str(values.get("archive"))
+        return (kind, archive) if archive in _HOMES and kind not in _HOMES else None
+
+
 @cli_command(
     "move",
+    cls=_Command,
     epilog=_EPILOG,
     help=message(
         """Move the blog in the archive in DIR into the WordPress at URL: posts, pages, comments, categories,
@@ -61,7 +69,7 @@ The application password is read from BLOG_EXPORTER_NEW_HOME_TOKEN or --new-home
         changed or deleted there."""
     ),
 )
-@click.argument("kind", metavar="HOME", type=click.Choice(["wordpress"]))
+@click.argument("kind", metavar="HOME", type=click.Choice(_HOMES))
 @archive_argument
 @click.option(
     "--to", "home", metavar="URL", required=True, help=message("Address of the new home, as in your browser.")

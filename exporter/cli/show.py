@@ -13,7 +13,7 @@ from exporter.cli.options import at_option, readable_archive, with_archive
 from exporter.cli.output import OnLoss, Output, shown
 from exporter.clock import for_people
 from exporter.errors import NoSuchRecord, UsageError
-from exporter.message import listed, message
+from exporter.message import Message, listed, message
 from exporter.model.kinds import BY_NAME, Kind
 from exporter.model.labels import name_of
 from exporter.service.registry import service_of
@@ -47,7 +47,7 @@ _WORDS = {
 _EPILOG = """\b
 Examples:
   blog-exporter show DIR entry 42
-  blog-exporter show DIR entry 42 --at 2026-01-31 --markdown
+  blog-exporter show DIR entry 42 --at 2026-01-31 --raw
   blog-exporter show DIR comment 7 --json
   blog-exporter show DIR user
 """
@@ -59,13 +59,15 @@ Examples:
     help=message(
         """Show the record ID of KIND (entry, item, comment, file, user, asset) from the archive in DIR.
 
-        For a record that is gone, shows the last version that has it. The user needs no ID."""
+        An entry is shown as a post, with its comments. For a record that is gone, shows the last version that has it.
+        The user needs no ID."""
     ),
 )
 @readable_archive("RECORDS")
 @click.argument("kind", type=click.Choice(list(_KINDS)), metavar="KIND")
 @click.argument("record_id", metavar="[ID]", required=False)
 @at_option
+@click.option("--raw", "form", flag_value="raw", help=message("Print the record as the service sent it."))
 @click.option("--markdown", "form", flag_value="markdown", help=message("Print Markdown (entries and comments)."))
 @click.option("--html", "form", flag_value="html", help=message("Print a page of HTML."))
 @with_archive(on_loss=OnLoss.STOP)
@@ -88,7 +90,7 @@ def show_command(
         raise NoSuchRecord(
             "{archive} has no {kind} {id} in version {version} or before.",
             archive=archive.path,
-            kind=_WORDS.get(kind, kind),
+            kind=_word(kind),
             id=printable(record_id, 200),
             version=version,
         )
@@ -112,12 +114,25 @@ def show_command(
         pages = single_pages(archive, settings, current_language())
         out.raw(pages.record(stored.kind, stored.record_id, stored.data(), stored.version, version, known.gone_in))
     else:
-        _print(out, _WORDS.get(kind, kind), stored, service_of(settings, archive.info.service))
-        if stored.kind is Kind.ENTRIES:
-            item = archive.record(Kind.ENTRY_LIST, record_id, version)
-            if item is not None:
-                _print(out, message("list item"), item, service_of(settings, archive.info.service))
+        _print_for_people(out, archive, service_of(settings, archive.info.service), stored, version, raw=form == "raw")
     return 0
+
+
+def _print_for_people(
+    out: Output, archive: Archive, service: Records, stored: RecordVersion, version: int, *, raw: bool
+) -> None:
+    """Print a record: an entry or a comment as readers see it, or any record as the service sent it."""
+    if not raw and stored.kind in (Kind.ENTRIES, Kind.COMMENTS):
+        from exporter.cli.post import print_comment, print_post
+
+        print_as = print_post if stored.kind is Kind.ENTRIES else print_comment
+        print_as(out, archive, service, stored, version)
+        return
+    _print(out, _word(str(stored.kind)), stored, service)
+    if stored.kind is Kind.ENTRIES:
+        item = archive.record(Kind.ENTRY_LIST, stored.record_id, version)
+        if item is not None:
+            _print(out, message("list item"), item, service)
 
 
 def _only_id(archive: Archive, kind: str, version: int) -> str:
@@ -134,11 +149,16 @@ def _only_id(archive: Archive, kind: str, version: int) -> str:
     return found[0]
 
 
+def _word(kind: str) -> Message:
+    """Return the word for one record of a kind, which the user named in any spelling."""
+    return _WORDS[next(name for name, each in BY_NAME.items() if each is _KINDS[kind])]
+
+
 def _gone(kind: str, record_id: str, known: LastKnown, zone: tzinfo) -> str:
     since = for_people(str(known.gone_at), zone)
     return message(
         "{kind} {id} is gone since version {version} ({time})",
-        kind=_WORDS.get(kind, kind), id=printable(record_id, 40), version=known.gone_in, time=since,
+        kind=_word(kind), id=printable(record_id, 40), version=known.gone_in, time=since,
     )  # fmt: skip
 
 
@@ -150,14 +170,9 @@ def _markdown(archive: Archive, stored: RecordVersion, version: int, settings: S
         return render_comments([service.comment(stored.data())]).text.encode() + b"\n"
     if stored.kind is not Kind.ENTRIES:
         raise UsageError(message("--markdown is for entries and comments; this kind has --json and --html."))
-    item = archive.record(Kind.ENTRY_LIST, stored.record_id, version)
-    state = archive.state(version, [Kind.COMMENTS])
-    comments = [
-        service.comment(raw) for _, raw in state.scan(Kind.COMMENTS) if service.post_id(raw) == stored.record_id
-    ]
-    state.close()
-    post = service.post(stored.data(), None if item is None else item.data())
-    return render_entry(post, comments).text.encode()
+    from exporter.cli.post import post_with_comments
+
+    return render_entry(*post_with_comments(archive, service, stored, version)).text.encode()
 
 
 def _print(out: Output, name: str, stored: RecordVersion, service: Records) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from exporter.text import printable
 from exporter.translation import LANGUAGES
 
 if TYPE_CHECKING:
-    from exporter.archive.state import State
+    pass
 
 _EPILOG = message(
     """\b
@@ -105,21 +106,19 @@ def _copy(
     out: Output, archive: Archive, settings: Settings, target: Path, version: int | None, given: Mapping[str, Any]
 ) -> Path:
     from exporter.cli.answers import check_answers, declared_flags
+    from exporter.cli.undeclared import require_declared_flags
     from exporter.library.export import copy_site
 
     blog_id, service = archive.info.blog_id, service_of(settings, archive.info.service)
     answers = None
     if given["public_only"]:
         answers = declared_flags(service, settings, archive.path, blog_id, out, all_as_draft=False)
-        if service.is_undeclared(answers.declared):
-            raise UsageError("Nothing says yet which entries are public. {hint}", hint=service.flag_hint)
-
-    def check(state: State) -> None:
-        if answers is not None:
+        with contextlib.closing(archive.state(version)) as state:
             check_answers(answers, given, state, service, out.warn)
+            require_declared_flags(answers, state, service, given, out)
 
     public = None if answers is None else answers.declared
-    copy = copy_site(archive.path, target, settings, at=version, public=public, force=given["force"], check=check)
+    copy = copy_site(archive.path, target, settings, at=version, public=public, force=given["force"])
     document = copy.document
     out.document(document)
     files, entries = counted(document["file_count"], "file"), counted(document["written"]["entries"], "entry")

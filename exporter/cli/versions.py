@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from exporter.cli.summary import changes_text
 from exporter.clock import for_people
 from exporter.errors import NoSuchRecord
 from exporter.message import message, message_n
+from exporter.model.changes import Change
 from exporter.model.kinds import KIND_NAMES, Kind
 from exporter.service.registry import service_of
 from exporter.settings import Settings
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from exporter.archive.archive import Archive
     from exporter.archive.history import Revision
-    from exporter.model.changes import RecordChange
+    from exporter.model.changes import FieldChange, RecordChange
     from exporter.service.interface import Records
 
 
@@ -137,10 +138,41 @@ def diff_command(
 
         colour = sys.stdout.isatty()
         kinds = {kind: translated(text) for kind, text in RECORD_NAMES.items()}
-        changes = _in_words(archive.diff(before, after, service), service)
+        changes = _once(_in_words(archive.diff(before, after, service), service))
+        out.answer(
+            "From version {before} ({then}) to version {after} ({now}):",
+            before=before,
+            then=_day_of(archive, before, settings.timezone),
+            after=after,
+            now=_day_of(archive, after, settings.timezone),
+        )
         for line in diff_text(changes, colour=colour, kinds=kinds):
             out.answer(line, colour=colour)
     return 0
+
+
+def _day_of(archive: Archive, version: int, zone: tzinfo) -> str:
+    return for_people(archive.manifest(version).finished_at, zone).partition("T")[0]
+
+
+def _once(changes: Iterable[RecordChange]) -> Iterator[RecordChange]:
+    """Yield the changes without those of list items that their entries show too."""
+    seen: dict[tuple[str, Change], set[int]] = {}
+    for change in changes:
+        is_changed, key = change.change is Change.CHANGED, (change.record_id, change.change)
+        if change.kind is Kind.ENTRIES:
+            seen[key] = set(map(_hash_of, change.fields)) if is_changed else set()
+        elif change.kind is Kind.ENTRY_LIST and key in seen:
+            more = [each for each in change.fields if is_changed and _hash_of(each) not in seen[key]]
+            if more:
+                yield replace(change, fields=tuple(more))
+            continue
+        yield change
+
+
+def _hash_of(field: FieldChange) -> int:
+    """Return a hash of a field's change; bodies are too large to be remembered."""
+    return hash((field.name, repr(field.before), repr(field.after)))
 
 
 def _in_words(changes: Iterable[RecordChange], service: Records) -> Iterator[RecordChange]:

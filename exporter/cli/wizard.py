@@ -30,6 +30,7 @@ from exporter.cli.export_plan import (
 )
 from exporter.cli.output import Output, counted, size_text
 from exporter.cli.questions import Questions
+from exporter.cli.undeclared import takes_comments
 from exporter.export.folder import report_path
 from exporter.export.formats import NAMED, Format
 from exporter.export.media import FOLDER
@@ -156,8 +157,11 @@ class _Wizard:
         """Ask which flag values are public, unless they are declared."""
         given = self._given
         names = questions.service.flag_settings
+        asks_comments = takes_comments(form, given) and answers.has_undeclared_comments(state, questions.service)
         if not answers.is_undeclared(state, questions.service):
             check_answers(answers, given, state, questions.service, out.warn)
+            if asks_comments:
+                given[names.comments] = ",".join(questions.comments()) or "none"
             return
         self._ask.say()
         new = answers.new_values(state, questions.service)
@@ -190,8 +194,8 @@ class _Wizard:
             text = message("No entry is known to be public, so everything will be a draft. Private entries stay out.")
             self._ask.say(text)
             given["all_as_draft"] = True
-        if form.comments and names.comments and not answers.declared.visible_comment_flags:
-            given[names.comments] = ",".join(questions.comments()) or None
+        if asks_comments:
+            given[names.comments] = ",".join(questions.comments()) or (None if given["all_as_draft"] else "none")
 
     def _ask_options(self, place: Destination, blog_id: str) -> None:
         """Ask about pictures, comments, book layout, and entries that are not public."""

@@ -13,7 +13,7 @@ from exporter import lossless_json
 from exporter.archive.lines import split
 from exporter.errors import MassDisappearance
 from exporter.message import filled, message, message_template
-from exporter.model.kinds import Kind
+from exporter.model.kinds import KIND_NAMES, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -115,7 +115,7 @@ def _compare(ingest: Ingest, kind: Kind, total: int) -> None:
                 "{n:,} of {total:,} {kind} records have lost their text at once: {fault}",
                 n=group.count,
                 total=total,
-                kind=kind.value.replace("_", " "),
+                kind=KIND_NAMES[kind],
                 fault=filled(group.fault, field=field, record_id=group.record_id),
             )
             raise refusal(what)

@@ -16,7 +16,7 @@ from exporter.crawl.sweep import MAX_ID_CHARACTERS
 from exporter.crawl.tasks import for_each
 from exporter.errors import ApiError, ServiceError
 from exporter.message import message
-from exporter.model.kinds import Kind
+from exporter.model.kinds import KIND_NAMES, Kind
 from exporter.model.records import Audience
 from exporter.service.interface import NotShown, Refused
 
@@ -90,7 +90,7 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
                 "{gone:,} of {total:,} {kind} records are gone from the service at once",
                 gone=gone,
                 total=total,
-                kind=kind.value.replace("_", " "),
+                kind=KIND_NAMES[kind],
             )
             raise refusal(what)
     if is_notice(ingest):
@@ -168,7 +168,7 @@ def _leave_out_vanished(removals: Removals, ingest: Ingest, entry_ids: Collectio
             text = message(
                 "{kind}: gone since they were read, and left out: {n:,}",
                 n=len(ids),
-                kind=kind.value,
+                kind=KIND_NAMES[kind],
             )
             ingest.emit(RecordFailed(kind, None, text))
 

@@ -18,6 +18,8 @@ from exporter.export.parts import Part
 from exporter.export.posts import Newest, Posts
 from exporter.export.report import Report
 from exporter.export.targets import TARGETS, Target
+from exporter.model.asset import Asset
+from exporter.model.kinds import Kind
 
 OfPosts = Callable[[Posts], Iterator[ExportFile]]
 """Makes the files of posts: the same posts and options give the same bytes, in memory that does not grow with them.
@@ -102,6 +104,7 @@ class Format:
             if options.comments is Comments.SIDECAR:
                 # Imported here to load it only if requested.
                 yield from importlib.import_module("exporter.export.sidecar").sidecar(posts, self.beside)
+        report.count_files(Asset.from_raw(raw) for _, raw in records.scan(Kind.ASSETS))
 
     def _spelling(self, options: ExportOptions) -> Spelling | None:
         """Return the spelling of names in addresses, also for a named target; ``None`` if the format writes none."""

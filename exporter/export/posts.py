@@ -74,7 +74,12 @@ class Visibility:
         return None if now is None else replace(now, newest=True)
 
     def _cause(self, comment: Comment) -> Cause | None:
-        return None if self.service.is_visible(comment, self.declared) else self.service.why_hidden(comment)
+        if self.service.is_visible(comment, self.declared):
+            return None
+        cause = self.service.why_hidden(comment)
+        by_flag = cause.reason is Hidden.COMMENT and cause.field == self.service.deleted_flag
+        is_undeclared = by_flag and self.service.has_undeclared_comments(self.declared)
+        return replace(cause, reason=Hidden.UNDECLARED) if is_undeclared else cause
 
 
 _NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)
@@ -354,6 +359,8 @@ class Posts:
             cause = self._refusal(post, verdict)
             if cause is not None:
                 self.report.left("entries", cause, entry_id)
+                if self.report.both and self._side(verdict) is not self.options.side and self._unwanted(post) is None:
+                    self.report.elsewhere["entries"].add(entry_id)
             else:
                 self._note_terms(post)
                 # Some importers publish posts marked private, so an export as drafts contains only drafts.
@@ -367,10 +374,14 @@ class Posts:
 
     def _refusal(self, post: Post, verdict: Verdict) -> Reason | Cause | None:
         """Return why an entry is not part of this export; ``None`` if it is."""
-        options = self.options
         side = self._side(verdict)
-        if side is not options.side:
+        if side is not self.options.side:
             return {Side.PUBLIC: Reason.IN_PUBLIC, Side.DRAFTS: Reason.IN_DRAFTS}.get(side, verdict.cause)
+        return self._unwanted(post)
+
+    def _unwanted(self, post: Post) -> Reason | None:
+        """Return which option leaves an entry out of all sides; ``None`` if none does."""
+        options = self.options
         if options.category is not None and options.category not in {each.name for each in self._categories_of(post)}:
             return Reason.OTHER_CATEGORY
         if options.tag is not None and options.tag not in _tags_of(post):
@@ -400,6 +411,8 @@ class Posts:
             if row is None:
                 why = Reason.ENTRY_LEFT_OUT if self._is_read(entry_id) else Reason.ENTRY_UNKNOWN
                 self.report.left("comments", why, comment_id)
+                if entry_id in self.report.elsewhere["entries"]:
+                    self.report.elsewhere["comments"].add(comment_id)
                 continue
             comment = self._service.comment(raw)
             if (cause := self._visibility.why_hidden(comment_id, comment)) is not None and not self._keeps(cause):

@@ -18,6 +18,7 @@ _KINDS: Final = {
     "pictures": (message("picture"), message("pictures")),
     "categories": (message("category"), message("categories")),
     "links": (message("link"), message("links")),
+    "files": (message("picture or file"), message("pictures and files")),
 }
 
 
@@ -135,6 +136,16 @@ class Reason(Enum):
     LINK_DEAD = message_template("to the old blog, dead once it closes")
     DRAFT_STAYS = message_template("not in this export, being drafts; kept by the archive")
     PRIVATE_STAYS = message_template("not in this export, being private; kept by the archive")
+    CHOICE_STAYS = message_template("left out by --only, --since, --until, --category or --tag; kept by the archive")
+    NOT_HELD_STAYS = message_template("not in this export, which cannot hold all of them; kept by the archive")
+    HIDDEN_STAYS = message_template("not in this export, being hidden; kept by the archive")
+    UNDECLARED_STAYS = message_template("not in this export, since nothing says whether they are shown (see inspect)")
+    COMMENTS_OF_OTHERS = message_template("not in this export, as their entries are not; kept by the archive")
+    COMMENTS_STAY = message_template("left out by --comments; kept by the archive")
+    ADDRESS_GOES = message_template(
+        "only the new address is in this export: put the files there, or add --media-folder"
+    )
+    NOT_SHOWN_STAYS = message_template("not in this export, whose entries show none of them; kept by the archive")
     FILE_LARGE = message_template("is larger than a file may be, and has one of its own")
 
     def at(self, value: int) -> Cause:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Any, Final, Literal, NamedTuple
 
 from exporter import text
-from exporter.export.reasons import Reason, kind_name, sentence
+from exporter.export.reasons import Reason, kind_name, sentence, why_not_saved
 from exporter.html.links import host_of
 from exporter.message import filled, message, message_template
+from exporter.model.asset import Asset
 from exporter.model.publication import Cause, Hidden
 from exporter.model.records import Audience
 
@@ -27,8 +28,18 @@ CLOSING: Final[dict[str, tuple[str, Reason]]] = {
     "links": ("links", Reason.LINK_DEAD),
     "drafts": ("entries", Reason.DRAFT_STAYS),
     "private": ("entries", Reason.PRIVATE_STAYS),
+    "entries_by_choice": ("entries", Reason.CHOICE_STAYS),
+    "entries_not_held": ("entries", Reason.NOT_HELD_STAYS),
+    "comments_undeclared": ("comments", Reason.UNDECLARED_STAYS),
+    "comments_hidden": ("comments", Reason.HIDDEN_STAYS),
+    "comments_of_others": ("comments", Reason.COMMENTS_OF_OTHERS),
+    "comments_by_choice": ("comments", Reason.COMMENTS_STAY),
+    "comments_not_held": ("comments", Reason.NOT_HELD_STAYS),
+    "new_address": ("pictures", Reason.ADDRESS_GOES),
+    "pictures_not_held": ("pictures", Reason.NOT_HELD_STAYS),
+    "files_not_shown": ("files", Reason.NOT_SHOWN_STAYS),
 }
-"""Losses when the old blog closes, by their names in the report, with the kind of record and the reason."""
+"""What the archive or the old blog has and the new home lacks, by the names in the report, with kind and reason."""
 
 HEADINGS: Final = (message("in"), message("written"), message("referred"), message("left out"))
 _LINES: Final[Mapping[Part, str]] = {
@@ -51,6 +62,16 @@ _NOT_SAVED: Final = {
     Reason.NOT_SAVED_YET: "not_saved_yet",
     Reason.GONE: "gone",
     Reason.NOT_SAVED: "not_saved",
+}
+_CHOICES: Final = {
+    Reason.IN_PUBLIC, Reason.IN_DRAFTS, Reason.OTHER_CATEGORY, Reason.OTHER_TAG, Reason.NO_DAY, Reason.OTHER_DAY,
+}  # fmt: skip
+"""Why entries are left out, if options leave them out."""
+_OF_COMMENTS: Final[dict[Any, str]] = {
+    Hidden.UNDECLARED: "comments_undeclared",
+    Reason.ENTRY_LEFT_OUT: "comments_of_others",
+    Reason.ENTRY_UNKNOWN: "comments_of_others",
+    Reason.COMMENTS_UNWANTED: "comments_by_choice",
 }
 _MAX_SHORT_IDS: Final = 5
 _MAX_LONG_IDS: Final = 2
@@ -121,13 +142,18 @@ class Report:
     Args:
         public: whether the entries are public; otherwise the report names ids and flags, but no categories and no
             addresses of pictures, because people wrote those.
+        both: whether the same export has another folder, with the entries of the other side.
 
     Attributes:
         old_hosts: the hosts that close with the old blog, set by the reader of its posts.
+        elsewhere: the ids of records, by kind, that are in that other folder.
     """
 
-    def __init__(self, *, public: bool = True) -> None:
+    def __init__(self, *, public: bool = True, both: bool = False) -> None:
         self._public = public
+        self.both = both
+        self.elsewhere: defaultdict[str, set[str]] = defaultdict(set)
+        self._files: Counter[str] | None = None
         self._received: Counter[str] = Counter()
         self.written: Counter[str] = Counter()
         self._left: defaultdict[tuple[str, Cause], list[str]] = defaultdict(list)
@@ -182,6 +208,13 @@ class Report:
         if why is not None:
             self._addresses[outcome, Cause(why)][address] = None
 
+    def count_files(self, assets: Iterable[Asset]) -> None:
+        """Count the files of the blog that no entry of this export shows, after its pictures were reported."""
+        others, self._files = self.elsewhere["entries"], Counter()
+        for asset in assets:
+            if hash(asset.url) not in self._pictures and others.isdisjoint(asset.ids("entry")):
+                self._files["files_not_shown" if asset.sha256 else _NOT_SAVED[why_not_saved(asset)]] += 1
+
     def link(self, address: str, entry_id: str) -> None:
         """Count a link that an entry keeps unchanged, if it leads to a host that closes with the old blog."""
         if host_of(address) in self.old_hosts:
@@ -206,10 +239,6 @@ class Report:
         if entry_id not in ids[-1:]:
             ids.append(entry_id)
 
-    def hidden_comments(self) -> int:
-        """Return the number of comments left out because their visibility was not declared."""
-        return sum(len(ids) for (_, cause), ids in self._left.items() if cause.reason is Hidden.COMMENT)
-
     def hidden_since(self) -> int:
         """Return how many entries of an older version are left out since the newest one does not show them any more."""
         causes = ((cause, ids) for (kind, cause), ids in self._left.items() if kind == "entries")
@@ -217,25 +246,26 @@ class Report:
 
     def closing(self) -> dict[str, ClosingLoss]:
         """Return the losses when the old blog closes, and what only the archive keeps, by the names in CLOSING."""
-        outcomes: Counter[str] = Counter()
+        outcomes: Counter[str] = Counter(self._files or {})
         for (outcome, cause), addresses in self._addresses.items():
             if outcome is _PictureOutcome.REFERRED and cause.reason is not Reason.NEW_ADDRESS:
                 name = "fetched" if cause.reason is Reason.FETCHED else "old_address"
                 outcomes[name] += sum(host_of(address) in self.old_hosts for address in addresses)
             elif cause.reason in _NOT_SAVED:
                 outcomes[_NOT_SAVED[cause.reason]] += len(addresses)
+            elif outcome is not _PictureOutcome.WRITTEN:
+                outcomes["new_address" if cause.reason is Reason.NEW_ADDRESS else "pictures_not_held"] += len(addresses)
         entries: defaultdict[str, list[str]] = defaultdict(list)
         for (kind, cause), ids in self._left.items():
-            if kind == "entries" and isinstance(cause.reason, Hidden):
-                is_private = cause.reason in _PRIVATE and cause.value not in _UNPUBLISHED
-                entries["private" if is_private else "drafts"] += ids
-        not_read = self._left.get(("entries", Cause(Reason.NOT_READ)), [])
-        return {
-            **{name: ClosingLoss(outcomes[name]) for name, (kind, _) in CLOSING.items() if kind == "pictures"},
-            "not_read": ClosingLoss(len(not_read), not_read),
-            "links": ClosingLoss(self._links.total(), list(self._links)),
-            **{name: ClosingLoss(len(entries[name]), entries[name]) for name in ("drafts", "private")},
-        }
+            missing = [each for each in ids if each not in self.elsewhere[kind]]
+            if kind == "entries":
+                entries[_closing_of_entries(cause)] += missing
+            elif kind == "comments":
+                default = "comments_hidden" if isinstance(cause.reason, Hidden) else "comments_not_held"
+                outcomes[_OF_COMMENTS.get(cause.reason, default)] += len(missing)
+        losses = {name: ClosingLoss(outcomes[name]) for name in CLOSING}
+        losses |= {name: ClosingLoss(len(ids), ids) for name, ids in entries.items()}
+        return losses | {"links": ClosingLoss(self._links.total(), list(self._links))}
 
     def rows(self) -> dict[Part, list[Row]]:
         """Return the rows for all records that were not written."""
@@ -313,8 +343,13 @@ class Report:
                 kind, why = kind_name(row.kind, row.count), sentence(row.kind, row.cause)
                 line = filled(form, count=f"{row.count:,}", kind=kind, why=why)
                 yield say(message("{line} ({ids})", line=line, ids=names(row.ids)) if row.ids else line)
-        if not rows["closing"]:
-            yield say(message("closing: nothing of this is lost when the old blog closes"))
+        if not rows["closing"] and self._files is not None:
+            yield say(
+                message(
+                    "closing: nothing of this is lost when the old blog closes: every entry, comment and file of the "
+                    "archive is in this export"
+                )
+            )
 
     def _of_pictures(self, outcome: _PictureOutcome) -> dict[tuple[str, Cause], list[str]]:
         rows = self._addresses.items()
@@ -332,6 +367,15 @@ class Report:
             for (kind, cause), ids in found.items()
         ]
         return sorted(rows, key=lambda row: (row.kind, row.english))
+
+
+def _closing_of_entries(cause: Cause) -> str:
+    """Return the name in CLOSING for entries that are left out."""
+    if isinstance(cause.reason, Hidden):
+        return "private" if cause.reason in _PRIVATE and cause.value not in _UNPUBLISHED else "drafts"
+    if cause.reason is Reason.NOT_READ:
+        return "not_read"
+    return "entries_by_choice" if cause.reason in _CHOICES else "entries_not_held"
 
 
 def _cause(why: Reason | Cause) -> Cause:

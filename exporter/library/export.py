@@ -108,7 +108,17 @@ def export_blog(
             title = title_for_export(options.title, archive, state, options.service)
             chosen = replace(checked, as_of=as_of, title=title)
             return [
-                _side(reader, state, newest, form, replace(chosen, side=side), shown, folder, dry_run=dry_run)
+                _side(
+                    reader,
+                    state,
+                    newest,
+                    form,
+                    replace(chosen, side=side),
+                    shown,
+                    folder,
+                    both=len(folders) > 1,
+                    dry_run=dry_run,
+                )
                 for side, folder in folders.items()
             ]
 
@@ -296,10 +306,11 @@ def _side(
     shown: InferredPattern | None,
     folder: Path,
     *,
+    both: bool,
     dry_run: bool,
 ) -> Exported:
     public = options.side is Side.PUBLIC
-    report = Report(public=public)
+    report = Report(public=public, both=both)
     if shown is not None:
         report.infer(shown.pattern.text, shown.matches)
     known = NAMED[form]

@@ -30,6 +30,8 @@ from exporter.http.retry import RetryEvent
 from exporter.library.export import Only, checked_options, newer_state, require_declared, wordpress_posts
 from exporter.library.visibility import read_at
 from exporter.message import listed, message, message_n, said
+from exporter.model.asset import Asset
+from exporter.model.kinds import Kind
 from exporter.move.home import (
     HomeContent,
     home_time,
@@ -165,7 +167,7 @@ def move_blog(
             with MapFile(home.map_file, reader.info.blog_id, place, mover.clock.now(), keep=not dry_run) as mapped:
                 sides = []
                 for side in _sides(only, chosen):
-                    report = Report(public=side is Side.PUBLIC)
+                    report = Report(public=side is Side.PUBLIC, both=only == "all")
                     if shown is not None:
                         report.infer(shown.pattern.text, shown.matches)
                     posts = wordpress_posts(state, replace(chosen, side=side), report, newest)
@@ -178,7 +180,10 @@ def move_blog(
                 brought = {key for each in sides for key in each.plan.post_keys()} if of_all else None
                 known = _known(sides, chosen, lambda each: wordpress_posts(state, each, Report(), newest))
                 work = mover.move(sides, known, mapped, reader.path, chosen.service.timezone, brought)
-                return mover.watching.run(work)
+                done = mover.watching.run(work)
+                for each in sides:
+                    each.report.count_files(Asset.from_raw(raw) for _, raw in state.scan(Kind.ASSETS))
+                return done
 
     return read_consistently(archive, moved)
 

@@ -27,13 +27,14 @@ class Declared:
     Attributes:
         public_access: the access codes that mean published; ``None`` if not declared.
         period_public: whether entries with a limited display period are as public as others.
-        visible_comment_flags: the values of a comment's flag, ``t`` or ``f``, that mean shown.
+        visible_comment_flags: the values of a comment's flag, ``t`` or ``f``, that mean shown; ``None`` if not
+            declared.
         all_as_draft: whether every entry becomes a draft, so that no declaration is necessary.
     """
 
     public_access: frozenset[str] | None = None
     period_public: bool = False
-    visible_comment_flags: frozenset[str] = frozenset()
+    visible_comment_flags: frozenset[str] | None = None
     all_as_draft: bool = False
 
 
@@ -43,7 +44,7 @@ class Hidden(Enum):
     FLAG = auto()
     """A flag of the entry says so."""
     UNDECLARED = auto()
-    """The owner did not declare that a flag's value means public."""
+    """The owner did not declare that a flag's value means public, or shown."""
     ALL_DRAFTS = auto()
     """Every entry becomes a draft."""
     NO_DATE = auto()
@@ -54,7 +55,7 @@ class Hidden(Enum):
     WITHDRAWN = auto()
     """A service that showed it no longer has it; another source still does."""
     COMMENT = auto()
-    """The owner did not declare that a comment flag's value means shown."""
+    """The owner declared which values of a comment's flag mean shown, and this is another one."""
 
 
 @frozen

@@ -414,7 +414,7 @@ class BlogV1(BlogService):
         """Return whether a comment is public. A comment without a readable flag never is (2.5)."""
         if comment.deleted is None:
             return False
-        return (FLAG_TRUE if comment.deleted else FLAG_FALSE) in declared.visible_comment_flags
+        return (FLAG_TRUE if comment.deleted else FLAG_FALSE) in (declared.visible_comment_flags or ())
 
     def why_hidden(self, comment: Comment) -> Cause:
         """Return why a comment is not public."""

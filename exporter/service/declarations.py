@@ -268,7 +268,7 @@ BLOG_V1: Final = Declaration(
         "max_pages": Setting(WholeNumber(1, 10_000_000), "100000", message("Maximum number of pages in a list.")),
         "public_open_flg": Setting(values, None, message("Values of open_flg that mean published, such as 1 or 1,3.")),
         "period_flg_public": Setting(yes_or_no, None, message("Treat entries with period_flg t as public.")),
-        "visible_delete_flg": Setting(flags, None, message("Values of delete_flg that mean shown: f, t, or f,t.")),
+        "visible_delete_flg": Setting(flags, None, message("Values of delete_flg that mean shown: f, t, f,t or none.")),
     },
     options=("entry_list_page_param",),
     defaults={"timezone": _JAPAN},

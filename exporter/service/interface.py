@@ -304,11 +304,15 @@ class Records(ABC):
     def declared(self, settings: Values, *, all_as_draft: bool = False) -> Declared:
         """Return the owner's declaration about the flags, from the settings."""
         public, period, comments = (settings.get(name) if name else None for name in self.flag_settings)
-        return Declared(public, bool(period), comments or frozenset(), all_as_draft)
+        return Declared(public, bool(period), comments, all_as_draft)
 
     def is_undeclared(self, declared: Declared) -> bool:
         """Return whether the owner must still declare which entries are public."""
         return bool(self.flag_settings.public) and declared.public_access is None and not declared.all_as_draft
+
+    def has_undeclared_comments(self, declared: Declared) -> bool:
+        """Return whether the owner must still declare which comments are shown, if there are any."""
+        return bool(self.flag_settings.comments) and declared.visible_comment_flags is None
 
     @abstractmethod
     def key(self, kind: Kind, raw: Any) -> str | None:

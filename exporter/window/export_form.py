@@ -121,10 +121,11 @@ def _facts(state: State, settings: Settings, service: Records, answers: FlagAnsw
     if not known:
         found.inferred = infer_entry_url(service, state)
         found.known = () if found.inferred is None else (found.inferred.pattern,)
-    if found.undeclared or not answers.declared.visible_comment_flags:
+    of_comments = answers.has_undeclared_comments(state, service)
+    if found.undeclared or of_comments:
         samples = FlagSamples(state, service, found.known)
         found.entries = samples.entries() if found.undeclared else []
-        found.comments = samples.comments() if service.flag_settings.comments else []
+        found.comments = samples.comments() if of_comments else []
     if not found.known:
         combinations = entry_combinations(state, service)
         found.first = (combinations[0].first, combinations[0].samples[0]) if combinations else None
@@ -224,7 +225,9 @@ def read_flags(asked: Asked, facts: BlogFacts, form: Format, given: dict[str, An
             raise UsageError(message("This format has no drafts, so without a public entry there is nothing to write."))
     if form.comments and facts.comments:
         visible = frozenset(asked.form.get("visible", []))
-        given[facts.flags.comments] = ",".join(each.code for each in facts.comments if each.key in visible) or None
+        given[facts.flags.comments] = ",".join(each.code for each in facts.comments if each.key in visible) or (
+            None if given["all_as_draft"] else "none"
+        )
 
 
 def no_options(form: str, archive: Path, target: Path) -> dict[str, Any]:

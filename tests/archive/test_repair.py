@@ -197,7 +197,7 @@ def test_a_damaged_record_is_not_served_and_not_copied_over_a_good_one(
     shutil.rmtree(root / ".work")
     for command in (
         ("show", root, "entry", "5"), ("search", root, "題"), ("rebuild", root), ("site", root, tmp_path / "site"),
-        ("export", "jsonl", root, tmp_path / "out", "--public-open-flg", "1"), ("diff", root, "1", "2"), ("log", root, "--entry", "5"),
+        ("export", "jsonl", root, tmp_path / "out", "--public-open-flg", "1", "--visible-delete-flg", "f"), ("diff", root, "1", "2"), ("log", root, "--entry", "5"),
     ):  # fmt: skip
         done = program(*command)
         if command[0] == "diff":  # it compares other records only
@@ -346,7 +346,10 @@ def test_a_lost_state_does_not_keep_the_rest_from_being_read(program: Program, o
 
 
 COPYING = [
-    *(("export", form, "{root}", "{out}", "--public-open-flg", "1") for form in ("hugo", "html", "markdown", "epub")),
+    *(
+        ("export", form, "{root}", "{out}", "--public-open-flg", "1", "--visible-delete-flg", "f")
+        for form in ("hugo", "html", "markdown", "epub")
+    ),
     ("export", "bagit", "{root}", "{out}", "--only", "all"),
     ("site", "{root}", "{out}"),
 ]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from exporter.cli.main import COMMANDS, cli, main
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built, entry, record
 from tests.cli.conftest import Program
+from tests.support.records import entry_record
 
 DELETED_ENTRY, EDITED_ENTRY, NEW_ENTRY = 66, 50, 90
 
@@ -158,9 +160,79 @@ def test_show_a_record_as_it_is_and_as_it_was(program: Program, made: Path) -> N
     assert list(now) == ["id", "version", "sha256", "data"]
     line = (made / "latest" / "entries.jsonl").read_bytes().splitlines()
     assert lossless_json.dumps(now) in line
-    text = program("show", made, "entry", edited)
+    text = program("show", made, "entry", edited, "--raw")
     assert "entry_text" in text.out
     assert "list item" in text.out
+
+
+def test_an_entry_is_shown_as_a_post_without_any_control_character(program: Program, tmp_path: Path) -> None:
+    built = Built(tmp_path / "archive")
+    fields = {"title": "海\x1b[2J", "entry_text": "<p>青い<b>海</b></p><script>x</script><p>\u202e波\x07</p>"}
+    raw = entry_record("sea.example", 1, "t", "", datetime(2020, 1, 2), user_id="1", open_flg="1")  # noqa: DTZ001
+    built.commit(
+        {
+            Kind.ENTRIES: {"1": record(**{**raw, **fields, "is_private": "t"})},
+            Kind.COMMENTS: {
+                str(number): record(cm_id=str(number), entry_id="1", name=name, cm_text="や<br>あ", delete_flg=flag)
+                for number, (name, flag) in enumerate((("ねこ\x1b]0;x\x07", "f"), ("", "t")), 1)
+            },
+        }
+    )
+    shown = program("show", built.root, "entries", "1")
+    title, facts, empty, *body = shown.out.splitlines()
+    assert (title, empty) == ("海\\x1b[2J", "")
+    assert facts == "2020-01-02 00:00 · Private · open_flg 1 · entry 1, from version 1"
+    assert body[:5] == ["青い海", "\\u202e波\\x07", "", "2 comments", ""]
+    assert [line.strip() for line in body[5:]] == [
+        "ねこ\\x1b]0;x\\x07",
+        "や",
+        "あ",
+        "",
+        "(no name) · delete_flg t",
+        "や",
+        "あ",
+    ]
+    one = program("show", built.root, "comment", "2").out.splitlines()
+    assert one == ["Comment on entry 1  海\\x1b[2J", "(no name) · delete_flg t", "や", "あ"]
+
+
+def test_a_diff_names_its_versions_and_shows_a_change_once(program: Program, tmp_path: Path) -> None:
+    built = Built(tmp_path / "archive")
+    flags = {"open_flg": "1", "is_private": "f", "period_flg": "f"}
+    for titles, count in ((("海", "山"), "1"), (("波", "山", "川"), "2")):
+        rows = {str(number): {"title": title, **flags} for number, title in enumerate(titles, 1)}
+        built.commit(
+            {
+                Kind.ENTRIES: {key: record(entry_id=key, **row) for key, row in rows.items()},
+                Kind.ENTRY_LIST: {key: record(entry_id=key, comment_count=count, **row) for key, row in rows.items()},
+            }
+        )
+    heading, *lines = program("diff", built.root).out.splitlines()
+    assert re.fullmatch(r"From version 1 \(\d{4}-\d\d-\d\d\) to version 2 \(\d{4}-\d\d-\d\d\):", heading)
+    assert lines == [
+        "~ entry 1  波", "    Title: [-海-]{+波+}", "+ entry 3  川", "~ list item 1  波", "    comment_count: [-1-]{+2+}",
+        "~ list item 2  山", "    comment_count: [-1-]{+2+}",
+    ]  # fmt: skip
+    kinds = [each["kind"] for each in program("diff", built.root, "--json").json["changes"]]
+    assert kinds.count("entry_list") == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (("export", "DIR", "wxr", "OUT", "--force"), "export wxr DIR OUT --force"),
+        (("export", "DIR", "hatena"), "export hatena DIR DIR-hatena"),
+        (("export", "DIR", "wacz", "OUT"), "export wacz DIR OUT"),
+        (("move", "DIR", "wordpress", "--to", "https://x.example"), "move wordpress DIR --to https://x.example"),
+        (("compare", "https://x.example", "DIR"), "compare DIR https://x.example"),
+    ],
+)
+def test_swapped_arguments_end_with_the_right_command(
+    program: Program, arguments: tuple[str, ...], command: str
+) -> None:
+    refused = program(*arguments)
+    (line,) = refused.err.splitlines()
+    assert (refused.code, line.endswith(f": blog-exporter {command}")) == (2, True), line
 
 
 def test_show_every_kind(program: Program, made: Path) -> None:

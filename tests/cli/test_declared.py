@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
+import shlex
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +17,7 @@ from exporter.archive.lock import ArchiveLock
 from exporter.cli.destinations import DESTINATIONS
 from exporter.model.kinds import Kind
 from tests.archive.builder import Built, record
-from tests.cli.conftest import Program
+from tests.cli.conftest import Program, Result
 from tests.support.declared import declare, declared_in
 from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
@@ -124,14 +126,81 @@ def test_an_answer_about_periods_is_about_the_values_then_and_belongs_to_the_pub
     assert published("kept-then") == 2
 
 
-def test_a_comment_with_a_later_value_stays_hidden(program: Program, one: Built, tmp_path: Path) -> None:
+def printed_command(result: Result) -> list[str]:
+    """Return the arguments of the command that an error names as the next one."""
+    (text,) = re.findall(r"run: blog-exporter (.*?)(?: If they are, add|$)", result.err.splitlines()[-1])
+    return shlex.split(text)
+
+
+def test_a_comment_with_a_later_value_stops_until_it_is_declared(program: Program, one: Built, tmp_path: Path) -> None:
     one.commit({Kind.COMMENTS: {"1": record(cm_id="1", entry_id="1", delete_flg="f")}})
     said = (*PUBLIC, "--visible-delete-flg", "f,t")
     assert program("export", "jsonl", one.root, tmp_path / "out", *said).code == 0
     one.commit({Kind.COMMENTS: {"2": record(cm_id="2", entry_id="1", delete_flg="t")}})
-    for options, comments in (((), 1), (said, 2)):
-        result = program("export", "jsonl", one.root, tmp_path / f"out{comments}", *options, "--json")
-        assert result.json["exports"][0]["out"]["comments"] == comments
+    for arguments in (
+        ("export", "jsonl", one.root, tmp_path / "new"),
+        ("site", one.root, tmp_path / "new", "--public-only"),
+        ("library", "build", one.root, "--out", tmp_path / "new", "--public-only"),
+    ):
+        refused = program(*arguments)
+        assert (refused.code, "whether comments with delete_flg t are shown" in refused.err) == (2, True)
+        assert not (tmp_path / "new").exists()
+    assert program("export", "csv", one.root, tmp_path / "table").code == 0
+    result = program(*printed_command(program("export", "jsonl", one.root, tmp_path / "new")), "--json")
+    assert result.json["exports"][0]["out"]["comments"] == 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "comments", "given", "added", "says", "out"),
+    [
+        ("11", "ff", (), ["--public-open-flg", "1", "--visible-delete-flg", "f"],
+         "All have open_flg 1, is_private f, period_flg f, delete_flg f: if everybody can see them", (2, 2)),
+        ("11", "", (), ["--public-open-flg", "1"], "All have open_flg 1, is_private f, period_flg f: if", (2, 0)),
+        ("122", "ft", (), ["--public-open-flg", "2", "--visible-delete-flg", "f"], "and no others, run: ", (2, 0)),
+        ("11", "tft", ("--public-open-flg", "1"), ["--visible-delete-flg", "t"], "which comments are shown.", (2, 2)),
+    ],
+)  # fmt: skip
+def test_what_nobody_declared_stops_with_the_command_that_declares_it(
+    program: Program,
+    tmp_path: Path,
+    flags: str,
+    comments: str,
+    given: tuple[str, ...],
+    added: list[str],
+    says: str,
+    out: tuple[int, int],
+) -> None:
+    built = blog(tmp_path / "one", *flags)
+    said = {
+        str(number): record(cm_id=str(number), entry_id="1", delete_flg=flag) for number, flag in enumerate(comments, 1)
+    }
+    built.commit({Kind.COMMENTS: said})
+    asked = ("export", "jsonl", built.root, tmp_path / "out -- 1", *given)
+    refused = program(*asked)
+    assert (refused.code, declared_in(built.root), says in refused.err) == (2, [], True), refused.err
+    assert ("--all-as-draft" in program("export", "wxr", *asked[2:]).err) == (not given)
+    command = printed_command(refused)
+    assert command == [*map(str, asked), *added]
+    done = program(*command, "--json").json["exports"][0]
+    assert (done["out"]["entries"], done["out"]["comments"]) == out
+
+
+def test_comments_need_no_declaration_if_none_is_published_by_it(program: Program, one: Built, tmp_path: Path) -> None:
+    one.commit({Kind.COMMENTS: {"1": record(cm_id="1", entry_id="1", delete_flg="t")}})
+    for number, (form, *options) in enumerate(
+        [
+            ("csv",), ("atom",), ("epub", "--comments", "none"), ("wxr", "--all-as-draft"),
+            ("wxr", "--hidden-comments"), ("jsonl", "--only", "private"),
+        ]
+    ):  # fmt: skip
+        out = tmp_path / f"out{number}"
+        said = () if "--all-as-draft" in options else PUBLIC
+        assert program("export", form, one.root, out, *said, *options).code == 0
+    assert program("export", "atom", one.root, tmp_path / "new", *PUBLIC, "--comments", "body").code == 2
+    none = program("export", "jsonl", one.root, tmp_path / "none", *PUBLIC, "--visible-delete-flg", "none", "--json")
+    closing = none.json["exports"][0]["closing"]
+    assert (closing["comments_hidden"]["count"], closing["comments_undeclared"]["count"]) == (1, 0)
+    assert program("export", "jsonl", one.root, tmp_path / "new").code == 0
 
 
 GOOD = '{"at":"","service":"blog-v1","settings":{"public_open_flg":"1"},"seen":{"open_flg":["1"]}}\n'

@@ -113,11 +113,6 @@ def test_everything_as_a_draft_needs_no_answer(program: Program, made: Path, tmp
         assert data.count("<wp:status><![CDATA[draft]]>") == count
 
 
-def test_hidden_comments_without_a_choice_cause_a_warning(program: Program, made: Path, tmp_path: Path) -> None:
-    result = program("export", "wxr", made, tmp_path / "out", "--public-open-flg", "1")
-    assert "145 comments left out" in result.err
-
-
 def test_only_an_export_is_replaced_and_only_on_request(program: Program, made: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert program("export", "jsonl", made, out, *SAID).code == 0
@@ -189,7 +184,7 @@ def test_a_target_splits_by_its_limits_by_default(
         (("--since", "yesterday"), "is not a day such as 2016-03-19"),
         (("--max-bytes", "much"), "a size such as"),
         (("--new-url", "nowhere"), "--new-url must be an address"),
-        (("--visible-delete-flg", "x"), "t, f or f,t is expected"),
+        (("--visible-delete-flg", "x"), "t, f, f,t or none is expected"),
         (("--public-open-flg", ","), "a value, or several"),
         (("--target", "geocities"), "hatena"),
         (("--target", "movable-type"), "Movable Type takes movabletype, not wxr: export movable-type DIR OUT."),
@@ -216,7 +211,7 @@ def test_wrong_options_are_reported_in_one_line(
 def test_a_missing_category_cannot_be_exported(
     program: Program, made: Path, tmp_path: Path, category: str, message: str
 ) -> None:
-    result = program("export", "wxr", made, tmp_path / "out", "--public-open-flg", "1", "--category", category)
+    result = program("export", "wxr", made, tmp_path / "out", *SAID, "--category", category)
     assert result.code == 5
     assert result.err.splitlines()[-1].endswith(message)
     assert not (tmp_path / "out").exists()

@@ -334,6 +334,8 @@ def test_every_target_is_offered() -> None:
 def test_a_blog_without_a_public_entry_says_so(runs: Runs, home: Path) -> None:
     asked = Asked(runs, home, "en_US.UTF-8", "my-blog", "--public-open-flg", "1", "--since", "2031-01-01")
     asked.reply("number", NUMBERS["data"])
+    asked.reply("shown", "y")
+    asked.reply("shown", "n")
     asked.reply("rest")
     asked.reply("out")
     asked.reply("go", "n")

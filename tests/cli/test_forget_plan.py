@@ -26,7 +26,7 @@ def test_the_list_names_every_place(program: Program, place: Path) -> None:
     fleet = place.parent.parent
     for words in (("catalogue", "sqlite", fleet), ("search", fleet, "パン", "--update")):
         assert program("fleet", *words).code == 0
-    shown = program("forget", place, "--author", READER, "--entry", 67, "--dry-run")
+    shown = program("forget", place, "entries", 67, "--author", READER, "--dry-run")
     assert shown.code == 0, shown
     for part in (
         "To remove: 1 entry and ", "  versions/   ", "  latest/     made anew", f"  fleet       {fleet}",

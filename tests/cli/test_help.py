@@ -86,6 +86,18 @@ def test_a_long_help_has_the_allowed_values(program: Program) -> None:
     assert lines.index("Options:") < lines.index("More options:")
 
 
+def test_a_help_names_each_option_once_and_those_of_its_examples(program: Program) -> None:
+    for words, _ in commands():
+        for everything in ("--help", "--help-all"):
+            shown = program(*words, everything).out
+            rows = re.findall(r"^  (-.*?)(?:  |$)", shown, re.MULTILINE)
+            assert len(rows) == len(set(rows)), (words, rows)
+            names = {name for row in rows for name in re.findall(r"(?<![\w-])--?[a-z][\w-]*", row)}
+            examples = re.findall(rf"^ +blog-exporter {' '.join(words)} .*", shown, re.MULTILINE)
+            told = re.findall(r"(?<= )--?[a-z][a-z-]*", "\n".join(examples))
+            assert set(told) <= names, (words, set(told) - names)
+
+
 def test_a_short_help_has_no_second_heading(program: Program) -> None:
     shown = program("log", "--help").out
     assert "Options:" in shown

@@ -144,9 +144,9 @@ def test_the_first_help_reads_no_settings_and_no_archive(imported: Imports) -> N
 @pytest.mark.parametrize(
     ("command", "language"),
     [
-        ("status DIR", "en"), ("log DIR", "ja"), ("show DIR entry 3", "en"),
+        ("status DIR", "en"), ("log DIR", "ja"), ("show DIR entry 3 --raw", "en"),
         *rarely(
-            ("status DIR", "ja"), ("log DIR", "en"), ("show DIR entry 3", "ja"), ("status DIR --json", "en"),
+            ("status DIR", "ja"), ("log DIR", "en"), ("show DIR entry 3 --raw", "ja"), ("status DIR --json", "en"),
             ("status DIR --json", "ja"), ("show DIR comment 252", "en"), ("show DIR comment 252", "ja"),
         ),
     ],
@@ -162,6 +162,7 @@ def test_a_quick_query_imports_no_engine_and_no_renderer(
 @pytest.mark.parametrize(
     ("command", "more"),
     [
+        ("show DIR entry 3", {"selectolax"}),
         ("show DIR entry 3 --html", {"selectolax", "nh3", "jinja2"}),
         ("verify DIR", set()),
         ("search DIR 海", {"selectolax"}),

@@ -172,6 +172,8 @@ def test_links_to_every_name_lead_to_the_entries(
         pattern,
         "--public-open-flg",
         1,
+        "--visible-delete-flg",
+        "f",
         "--new-url",
         "https://my.example/p/{entry_id}/",
         "-q",

@@ -98,7 +98,6 @@ def test_options_that_need_a_folder_say_so(small: Path, program: Program) -> Non
         (["{tmp}"], "there already"),
         (["{tmp}/file"], "there already"),
         (["{tmp}/file/copy"], "file"),
-        (["{tmp}/out", "--public-only"], "--public-open-flg"),
     ],
 )
 def test_invalid_options_are_reported_in_one_line(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from exporter.export.formats import FORMATS
-from exporter.export.interface import Side
+from exporter.export.interface import Comments, Content, ExportOptions, Side
 from exporter.export.reasons import Reason, sentence
 from exporter.export.report import KINDS, Report, names
 from exporter.export.targets import Matter
@@ -159,11 +159,11 @@ REST = {"not_saved_yet": 1, "gone": 1, "not_saved": 1, "not_read": ["9"], "draft
         ("wxr", {}, {"fetched": 1, "links": {"1": 4, "2": 1}}),
         ("hatena", {}, {"old_address": 1, "links": {"1": 4, "2": 1}}),
         ("movabletype", {"media_folder": True}, {"links": {"1": 4, "2": 1}}),
-        ("movabletype", {"media_base_url": "https://new.example/m/"}, {"links": {"1": 4, "2": 1}}),
+        ("movabletype", {"media_base_url": "https://new.example/m/"}, {"new_address": 2, "links": {"1": 4, "2": 1}}),
         ("wxr", {**PATTERNS, "media_folder": True}, {"links": {"1": 3}}),
         ("jsonl", PATTERNS, {"old_address": 1, "links": {"1": 3}}),
         ("hugo", {}, {"links": {"1": 4, "2": 1}}),
-        ("csv", {}, {}),
+        ("csv", {}, {"pictures_not_held": 2}),
     ],
 )
 def test_the_closing_day_is_announced(form: str, options: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -176,11 +176,68 @@ def test_the_closing_day_is_announced(form: str, options: dict[str, Any], expect
         assert len(lines) == len(closing(made.document))
 
 
+def blog_with_more() -> Memory:
+    """A blog with a comment of each kind, a private entry with a comment, and uploads that no entry shows."""
+    blog = Memory()
+    for number, data in enumerate((b"a", b"b", None, None), 1):
+        blog.picture(f"https://files.example.jp/{number}.png", file_id=str(number), data=data)
+    blog.kinds[Kind.ASSETS]["https://files.example.jp/4.png"]["state"] = "lost"
+    blog.picture("https://files.example.jp/secret.png", entry_id="2")
+    blog.entry("1")
+    blog.entry("2", is_private="t", entry_text='<img src="https://files.example.jp/secret.png">')
+    for number, (entry_id, flag) in enumerate((("1", "f"), ("1", "t"), ("2", "f"), ("77", "f")), 1):
+        blog.comment(str(number), entry_id, delete_flg=flag)
+    return blog
+
+
+FILES = {"files_not_shown": 3, "not_saved_yet": 1, "gone": 1}
+
+
+@pytest.mark.parametrize(
+    ("form", "options", "expected"),
+    [
+        ("jsonl", {}, {"private": ["2"], "comments_hidden": 1, "comments_of_others": 2, **FILES}),
+        ("csv", {}, {"private": ["2"], "comments_hidden": 1, "comments_of_others": 2, "comments_not_held": 1, **FILES}),
+        ("epub", {"comments": Comments.NONE}, {"private": ["2"], "comments_hidden": 1, "comments_by_choice": 1,
+                                               "comments_of_others": 2, **FILES}),
+        ("jsonl", {"declared": Declared(frozenset("1"))}, {"private": ["2"], "comments_undeclared": 2,
+                                                           "comments_of_others": 2, **FILES}),
+        ("jsonl", {"category": "other"}, {"private": ["2"], "entries_by_choice": ["1"], "comments_of_others": 4,
+                                          **FILES}),
+        ("wxr", {"side": Side.REST, "media_folder": True}, {"entries_by_choice": ["1"], "comments_of_others": 3,
+                                                            **FILES, "files_not_shown": 2}),
+    ],
+)  # fmt: skip
+def test_all_that_the_archive_has_and_the_export_lacks_is_counted(
+    form: str, options: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    made = export(form, blog_with_more(), **options)
+    assert closing(made.document) == expected
+    lines = list(made.report.lines())
+    assert not any("nothing of this is lost" in line for line in lines)
+    assert sum(line.startswith("closing: ") for line in lines) == len(expected)
+
+
+def test_two_folders_of_one_export_lack_only_what_neither_has() -> None:
+    sides = {}
+    for side in (Side.PUBLIC, Side.REST):
+        report = Report(public=side is Side.PUBLIC, both=True)
+        options = ExportOptions(declared=SAID, side=side, media_folder=True)
+        for file in FORMATS["wxr"].files(blog_with_more(), options, report):
+            if isinstance(file, Content):
+                list(file.chunks)
+        sides[side] = closing(report.document())
+    rest = {**FILES, "files_not_shown": 2}
+    assert sides == {Side.PUBLIC: {"comments_hidden": 1, "comments_of_others": 1, **rest},
+                     Side.REST: {"comments_of_others": 1, **rest}}  # fmt: skip
+
+
 def test_an_export_without_links_to_the_old_blog_says_so() -> None:
     blog = Memory()
     blog.entry("1", entry_text='<a href="https://elsewhere.example/">x</a>')
     report = export("wxr", blog).report
-    assert list(report.lines())[-1] == "closing: nothing of this is lost when the old blog closes"
+    nothing = "closing: nothing of this is lost when the old blog closes: every entry, comment and file of the archive"
+    assert list(report.lines())[-1] == f"{nothing} is in this export"
     assert list(report.lines(ja))[-1].startswith("閉鎖後: 元のブログがなくなっても")
 
 

@@ -106,7 +106,7 @@ SCREENS: Final = (
     Screen(("", ""), f"site {DEMO}"),
     Screen(("Moving to a new home", "引っ越し"), f"inspect {DEMO}"),
     Screen(("", ""), f"export wordpress {DEMO} for-wordpress"),
-    Screen(("", ""), f"export wordpress {DEMO} for-wordpress --public-open-flg 1"),
+    Screen(("", ""), f"export wordpress {DEMO} for-wordpress --public-open-flg 1 --visible-delete-flg f"),
     Screen(("Keeping in order", "整理"), f"verify {DEMO}"),
     Screen(("", ""), f"prune {DEMO} --keep-last 1 --dry-run"),
     Screen(("", ""), f"rebuild {DEMO}"),
