@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from exporter.cli.blog_names import completed_address, has_scheme, is_web_address
+from exporter.cli.blog_names import completed_address, is_web_address
 from exporter.cli.export_options import check_choice, choice_options, chosen
 from exporter.cli.help import PATH, OrderedCommand, cli_command
 from exporter.cli.options import archive_argument, given_settings, opened, require_new_file, with_config
@@ -48,7 +48,7 @@ _READ: Final[dict[str, Callable[[int], str]]] = {
 class _Command(OrderedCommand):
     def swapped(self, values: Mapping[str, Any]) -> tuple[str, str] | None:
         archive, home = str(values.get("archive")), str(values.get("home"))
-        return (archive, home) if has_scheme(archive) and not has_scheme(home) else None
+        return (archive, home) if is_web_address(archive) and not is_web_address(home) else None
 
 
 @cli_command(
