@@ -24,7 +24,7 @@ from exporter.clock import Clock, SystemClock, timestamp
 from exporter.crawl.assets.download import check_fallback
 from exporter.crawl.assets.plan import AssetMode, AssetSettings
 from exporter.crawl.backup import BackupRun
-from exporter.crawl.events import Event
+from exporter.crawl.events import Event, OptionsProven
 from exporter.crawl.freshness import Refresh
 from exporter.crawl.ingest import BackupSettings
 from exporter.crawl.outcome import Outcome
@@ -316,10 +316,14 @@ class Backup:
             looked, repaired = await self._in_thread(self._catch_up)
             if repaired:
                 yield LatestRepaired(repaired)
+            proven = False
             async with aclosing(self.run.events()) as events:
                 async for event in events:
+                    proven = proven or isinstance(event, OptionsProven)
                     yield event
             self._record_name()
+            if not proven:
+                yield OptionsProven()
             self.refreshed = await self._in_thread(lambda: self._refresh(Archive.open(self._root), looked))
             yield self.refreshed
 
