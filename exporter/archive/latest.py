@@ -54,7 +54,7 @@ _OPEN_FOLDERS: Final = 8
 _INDEX_HASH: Final = "index_sha256"
 """The member of ``.work/latest.json`` with the hash of the index of the views' files."""
 _LACKS: Final = "lacks"
-"""The member with the paths of what could not be made for now, by view."""
+"""The member with the paths of the missing files, by view, if they could not be made for now."""
 _IN_PLACE_OF: Final = "in_place_of"
 """The member with the newest version, if a person asked for an older one in its place."""
 _NO_INDEX: Final = (OSError, lossless_json.NotJson)
@@ -87,7 +87,7 @@ class LatestView:
         options: the settings it was made with, stored so that it can be made again without them.
         replaced: returns the number of characters that had to become U+FFFD in the files made.
         facts: the facts about a version that its files show in addition to its records, such as completeness.
-        lacks: returns the path, inside the folder, of what could not be made for now; empty if it is whole.
+        lacks: returns the path, inside the folder, of files that could not be made for now; empty if it is whole.
     """
 
     name: str
@@ -179,9 +179,12 @@ def missing_parts(layout: Layout, newest: int) -> list[str]:
     """Return the paths of what ``latest/`` lacks to show the newest version; of another version it lacks everything.
 
     Only ``.work/latest.json``, which is written last, and the folder's entries are read, so this is cheap. Without that
-    file, as in an archive copied without ``.work/``, the folder counts, because it is only replaced as a whole.
+    file, as in an archive copied without ``.work/``, the folder counts, because it is only replaced as a whole. A copy
+    that ``sync`` made has no ``latest/`` until a backup or ``rebuild`` makes one.
     """
     record, latest = read_record(layout), layout.latest
+    if not record and latest.kind() is None and layout.copy_id.kind() is not None:
+        return []
     if latest.kind() is None or (record and not _is_of(record, layout, newest)):
         return [latest.name]
     parts = [name for name in SEGMENTS if not (latest / name).is_file()]

@@ -386,7 +386,7 @@ def _back_up(
     from exporter.cli.signals import catch_signals
     from exporter.cli.summary import dry_run_lines, quiet_line, summary_lines
     from exporter.crawl.events import OptionsProven
-    from exporter.library.backup import backup, open_service
+    from exporter.library.backup import backup, is_known_service, open_service
     from exporter.library.naming import present_name
 
     settings, declared = _declared(root, blog_id, settings, out, files)
@@ -404,6 +404,7 @@ def _back_up(
                 settings,
                 files=files,
                 renamed_to=None if name is None else name.blog_id,
+                known=is_known_service(root, settings.base_url),
                 warn=out.warn,
                 on_retry=progress.retrying,
             ) as service,
@@ -446,7 +447,7 @@ def _back_up(
 
 
 def _say_views(root: Path, outcome: Outcome, refreshed: LatestRefreshed, out: Output) -> None:
-    """Print what is wrong with the views, and add what is missing to the command's result."""
+    """Print the faults of the views, and add missing files to the command's result."""
     from exporter.archive.manifest import RecordProblem
     from exporter.cli.summary import missing_views_text
 

@@ -209,9 +209,9 @@ def _of(numbers: tuple[int, int], all_of_them: Message) -> Message:
 
 
 def _run_lines(document: dict[str, Any], problem: StatusProblem | None) -> Iterator[str]:
-    """Yield the lines about the last run, and about what is saved and what is missing.
+    """Yield the lines about the last run, and about the saved and the missing records.
 
-    The run's reason is left out if the error about the problem, or the missing things, name it too.
+    The run's reason is left out if the error about the problem, or the missing records, name it.
     """
     from exporter.check.archive_state import OUTCOMES
     from exporter.library.status import SUCCESSES, StatusProblem
@@ -231,6 +231,14 @@ def _run_lines(document: dict[str, Any], problem: StatusProblem | None) -> Itera
         yield from completeness_lines(Path(document["archive"]), document["completeness"], problems)
 
 
+def _left_something(document: dict[str, Any], problem: StatusProblem | None) -> bool:
+    """Return whether a failed run left a checkpoint, which neither the problem nor the reason of its end says."""
+    from exporter.library.status import StatusProblem
+
+    failed = problem is StatusProblem.LAST_RUN_FAILED and document["last_run"].get("outcome") != "interrupted"
+    return failed and bool(document["interrupted_run"])
+
+
 def _print(out: Output, document: dict[str, Any], found: Status) -> None:
     from exporter.check.archive_state import writing_text
     from exporter.library.status import StatusProblem
@@ -247,7 +255,7 @@ def _print(out: Output, document: dict[str, Any], found: Status) -> None:
         out.answer(line)
     for line in _capture_lines(document["capture"]):
         out.answer(line)
-    if document["interrupted_run"] and found.problem is not StatusProblem.LAST_RUN_DIED:
+    if _left_something(document, found.problem):
         out.answer(message("A run did not finish: the next backup resumes it."))
     if writer and found.problem is not StatusProblem.FIRST_RUN:
         out.answer(writing_text(writer))

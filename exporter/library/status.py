@@ -30,7 +30,7 @@ class StatusProblem(Enum):
 
     LAST_RUN_FAILED = auto()
     LAST_RUN_DIED = auto()
-    """It left a checkpoint and no line, and no backup is running now."""
+    """It left a checkpoint and no line of a failure, and no backup is running now."""
     IN_THE_FUTURE = auto()
     """The last success is in the future, so a clock is or was wrong."""
     DAMAGED = auto()
@@ -163,7 +163,7 @@ def _problems(document: dict[str, Any], age: timedelta | None) -> Iterator[Statu
         return
     if last and last.get("outcome") not in SUCCESSES:
         yield StatusProblem.LAST_RUN_FAILED
-    if document["interrupted_run"]:
+    elif document["interrupted_run"]:
         yield StatusProblem.LAST_RUN_DIED
     if document["damaged"]:
         yield StatusProblem.DAMAGED

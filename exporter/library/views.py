@@ -97,7 +97,7 @@ class LatestRefreshed:
     Attributes:
         files: the number of rendered files of views.
         replaced: the number of characters in them that had to become U+FFFD.
-        missing: the paths in the archive of what could not be made for now.
+        missing: the paths in the archive of files that could not be made for now.
     """
 
     files: int = 0
