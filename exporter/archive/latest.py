@@ -180,7 +180,7 @@ def missing_parts(layout: Layout, newest: int) -> list[str]:
 
     Only ``.work/latest.json``, which is written last, and the folder's entries are read, so this is cheap. Without that
     file, as in an archive copied without ``.work/``, the folder counts, because it is only replaced as a whole. A copy
-    that ``sync`` made has no ``latest/`` until a backup or ``rebuild`` makes one.
+    has no ``latest/`` until a backup or ``rebuild`` makes one.
     """
     record, latest = read_record(layout), layout.latest
     if not record and latest.kind() is None and layout.copy_id.kind() is not None:

@@ -131,7 +131,7 @@ class Layout:
         declared: the owner's declarations about flags.
         forgetting: the plan of a removal of records that has begun.
         latest_record: the version in ``latest/``, and the hashes of its files.
-        copy_id: the id of a copy that ``sync`` made in this folder.
+        copy_id: the id of a copy in this folder, made by ``sync`` or fetched to be read.
         latest_rows: the ids, hashes and lengths of the lines of ``latest/``.
         latest_index: the hashes of the views' files.
         checked: which segments and pictures were right when they were last read.

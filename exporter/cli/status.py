@@ -46,7 +46,7 @@ _HEADLINES: Mapping[str, Message] = {
     "STALE": message("STALE"),
     "FIRST_RUN": message("FIRST BACKUP UNDER WAY"),
     "INCOMPLETE": message("INCOMPLETE"),
-    "VIEWS_MISSING": message("INCOMPLETE"),
+    "VIEWS_MISSING": message("latest/ INCOMPLETE"),
 }
 """The headline of each :class:`~exporter.library.status.StatusProblem`."""
 

@@ -124,7 +124,7 @@ def test_a_missing_part_of_latest_is_exit_3(part: str, archive: Path, program: P
     status = program("status", archive)
     said = status.out + status.err
     assert (status.code, said.count(f"({part})")) == (3, 1)
-    assert status.out.startswith("INCOMPLETE · last success ")
+    assert status.out.startswith("latest/ INCOMPLETE · last success ")
     assert f"blog-exporter rebuild {archive}\n" in status.err
     assert part in program("verify", archive, "--quick").out
     doctor = program("doctor", archive, "--offline", "--json").json
