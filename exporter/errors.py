@@ -314,7 +314,13 @@ class ConnectFailed(TransportError):
 
 
 class Unreachable(ConnectFailed):
-    """No connection: the name does not resolve, the host does not respond, or TLS failed."""
+    """No connection: the name does not resolve, the host does not respond, or TLS failed.
+
+    Attributes:
+        refused: whether the host answered that no program listens at the port.
+    """
+
+    refused: bool = False
 
 
 class HostGivenUp(ConnectFailed):

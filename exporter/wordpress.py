@@ -18,7 +18,7 @@ from exporter.http.address_guard import check_base_url
 from exporter.http.credentials import Credentials, Redactor
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Client, Engine
-from exporter.http.retry import RetryEvent, RetryPolicy
+from exporter.http.retry import REFUSED_RETRIES, RetryEvent, RetryPolicy
 from exporter.message import message
 from exporter.model.exchange import Request, Response
 from exporter.service.answers import message_text, read_json, refusal
@@ -59,7 +59,11 @@ def home_client(
             total=max(settings.total_timeout.total_seconds(), answer_seconds),
         ),
         max_body=settings.max_body,
-        policy=RetryPolicy(retries=settings.retries, give_up_after=settings.give_up_after.total_seconds()),
+        policy=RetryPolicy(
+            retries=settings.retries,
+            give_up_after=settings.give_up_after.total_seconds(),
+            refused_retries=REFUSED_RETRIES,
+        ),
         concurrency=settings.concurrency,
         rate=settings.rate,
         on_retry=on_retry,

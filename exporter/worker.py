@@ -61,8 +61,16 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+_KILLED: Final = frozenset(-each for each in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)))
+"""The return codes of a process that something outside it ended, such as a system without memory."""
+
+
 class WorkerFailed(Exception):
     """The child process did not start or crashed, or its function raised an error. The message says why."""
+
+
+class WorkerGone(WorkerFailed):
+    """The child process could not start, or something outside it killed it: the call itself may be right."""
 
 
 class Worker:
@@ -100,9 +108,16 @@ class Worker:
         return len(self._sizes) - self.done < _CALLS_AHEAD and sum(self._sizes) < self._pipe_bytes // 2
 
     def call(self, function: Callable[..., Any] | str, *args: Any, seconds: float | None = None) -> Any:
-        """Call a function and return its result; arguments and errors as for :meth:`submit` and :meth:`result`."""
-        self.submit(function, *args)
-        return self.result(seconds)
+        """Call a function and return its result; arguments and errors as for :meth:`submit` and :meth:`result`.
+
+        A process that was killed is replaced once, and the call is sent again.
+        """
+        try:
+            self.submit(function, *args)
+            return self.result(seconds)
+        except WorkerGone:
+            self.submit(function, *args)
+            return self.result(seconds)
 
     def submit(self, function: Callable[..., Any] | str, *args: Any) -> None:
         """Send a call without waiting for its result.
@@ -112,7 +127,8 @@ class Worker:
             args: can be pickled.
 
         Raises:
-            WorkerFailed: the process did not start, or crashed.
+            WorkerGone: the process did not start, or was killed.
+            WorkerFailed: it crashed.
         """
         if self._process is None:
             self._start()
@@ -126,7 +142,8 @@ class Worker:
 
         Raises:
             TimeoutError: it took longer.
-            WorkerFailed: the process crashed, or the function raised an error.
+            WorkerGone: the process was killed.
+            WorkerFailed: it crashed, or the function raised an error.
         """
         try:
             answer = self._answers.get(timeout=seconds)
@@ -146,7 +163,8 @@ class Worker:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-            self._reader.join()
+            if self._reader.ident is not None:
+                self._reader.join()
             for stream in (self._process.stdin, self._process.stdout):
                 with contextlib.suppress(OSError):
                     cast("BinaryIO", stream).close()
@@ -166,11 +184,15 @@ class Worker:
                 start_new_session=True,  # an interrupt from the terminal reaches the parent alone, which ends the child
             )
         except OSError as error:
-            raise WorkerFailed(error.strerror) from error
+            raise WorkerGone(error.strerror) from error
         self._pipe_bytes = _widened(cast("BinaryIO", self._process.stdin))
         # A thread always reads, so that the child never waits to write while the parent waits to write.
         self._reader = Thread(target=_read, args=(self._process.stdout, self._answers), daemon=True)
-        self._reader.start()
+        try:
+            self._reader.start()
+        except RuntimeError as error:  # the system lets the process have no more threads
+            self.close()
+            raise WorkerGone(str(error)) from error
         self._send((self._memory, self._shared))
 
     def _send(self, value: Any) -> int:
@@ -189,7 +211,8 @@ class Worker:
         with contextlib.suppress(subprocess.TimeoutExpired):  # it still runs if it sent an invalid result
             process.wait(_EXIT_SECONDS)
         self.close()
-        return WorkerFailed(message("it ended with {code}", code=process.returncode))
+        kind = WorkerGone if process.returncode in _KILLED else WorkerFailed
+        return kind(message("it ended with {code}", code=process.returncode))
 
 
 class _PlainResults(pickle.Unpickler):

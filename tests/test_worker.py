@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from exporter.worker import Worker, WorkerFailed, serve
+from exporter.worker import Worker, WorkerFailed, WorkerGone, serve
 
 
 class _Hostile:
@@ -72,10 +72,36 @@ def _kill(_: object) -> None:
 @pytest.mark.thorough
 def test_a_crash_is_named_and_the_next_call_has_a_new_process_with_the_shared_value() -> None:
     with Worker(shared=[1, 2]) as worker:
-        with pytest.raises(WorkerFailed, match="it ended with -9"):
+        with pytest.raises(WorkerGone, match="it ended with -9"):
             worker.call(_kill)
         assert worker.call(sum, 10) == 13
         assert worker.call(len) == 2
+
+
+def _killed_once(marker: str) -> str:
+    try:
+        Path(marker).mkdir()
+    except FileExistsError:
+        return "done"
+    signal.raise_signal(signal.SIGKILL)
+    return "killed"
+
+
+def test_a_call_whose_process_is_killed_is_sent_to_a_new_one(tmp_path: Path) -> None:
+    with Worker() as worker:
+        assert worker.call(_killed_once, str(tmp_path / "marker")) == "done"
+
+
+def test_a_system_that_starts_no_process_or_thread_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with Worker() as worker, monkeypatch.context() as patched:
+        patched.setattr("exporter.worker.Thread.start", refused)
+        with pytest.raises(WorkerGone, match="can't start new thread"):
+            worker.call(int, "7")
+        patched.undo()
+        assert worker.call(int, "7") == 7
 
 
 def test_a_call_to_a_process_that_has_crashed_fails() -> None:

@@ -53,6 +53,10 @@ _OPEN_FOLDERS: Final = 8
 """A view yields its files folder by folder, or alternates between a few folders."""
 _INDEX_HASH: Final = "index_sha256"
 """The member of ``.work/latest.json`` with the hash of the index of the views' files."""
+_LACKS: Final = "lacks"
+"""The member with the paths of the missing files, by view, if they could not be made for now."""
+_IN_PLACE_OF: Final = "in_place_of"
+"""The member with the newest version, if a person asked for an older one in its place."""
 _NO_INDEX: Final = (OSError, lossless_json.NotJson)
 
 
@@ -83,6 +87,7 @@ class LatestView:
         options: the settings it was made with, stored so that it can be made again without them.
         replaced: returns the number of characters that had to become U+FFFD in the files made.
         facts: the facts about a version that its files show in addition to its records, such as completeness.
+        lacks: returns the path, inside the folder, of files that could not be made for now; empty if it is whole.
     """
 
     name: str
@@ -91,6 +96,7 @@ class LatestView:
     options: Mapping[str, str] = field(default_factory=dict)
     replaced: Callable[[], int] = int
     facts: Callable[[int], str] = lambda _: ""
+    lacks: Callable[[], str] = str
 
 
 def read_record(layout: Layout) -> dict[str, Any]:
@@ -99,7 +105,7 @@ def read_record(layout: Layout) -> dict[str, Any]:
         value = lossless_json.loads(layout.latest_record.read_bytes())
     except (OSError, lossless_json.NotJson):
         return {}
-    objects = ("files", "views", "options", "stamps", "root_files")
+    objects = ("files", "views", "options", "stamps", "root_files", _LACKS)
     right = isinstance(value, dict) and all(isinstance(value.get(name, {}), dict) for name in objects)
     return dict(value) if right else {}
 
@@ -162,10 +168,39 @@ def is_current(layout: Layout, version: int, views: Sequence[LatestView]) -> boo
         record.get("version") == version
         and record.get("manifest_sha256") == manifest_sha256(layout, version)
         and record.get("views") == {view.name: view.edition for view in views}
+        and not record.get(_LACKS)
         and record.get("facts") == {view.name: view.facts(version) for view in views}
         and all(layout.latest_segment(kind).is_file() for kind in Kind)
         and all((layout.latest / view.name).is_dir() for view in views)
     )
+
+
+def missing_parts(layout: Layout, newest: int) -> list[str]:
+    """Return the paths of what ``latest/`` lacks to show the newest version; of another version it lacks everything.
+
+    Only ``.work/latest.json``, which is written last, and the folder's entries are read, so this is cheap. Without that
+    file, as in an archive copied without ``.work/``, the folder counts, because it is only replaced as a whole. A copy
+    has no ``latest/`` until a backup or ``rebuild`` makes one.
+    """
+    record, latest = read_record(layout), layout.latest
+    if not record and latest.kind() is None and layout.copy_id.kind() is not None:
+        return []
+    if latest.kind() is None or (record and not _is_of(record, layout, newest)):
+        return [latest.name]
+    parts = [name for name in SEGMENTS if not (latest / name).is_file()]
+    views = [name for name in record.get("views", {}) if is_inside(name)]
+    parts += [name for name in views if not (latest / name).is_dir()]
+    lacking = record.get(_LACKS, {})
+    parts += [f"{name}/{lacking[name]}" for name in views if name in lacking and name not in parts]
+    return [f"{latest.name}/{part}" for part in parts]
+
+
+def _is_of(record: dict[str, Any], layout: Layout, newest: int) -> bool:
+    """Return whether a record names the newest version, or the one that a person asked for in its place."""
+    wanted = record.get("version") if record.get(_IN_PLACE_OF) == newest else newest
+    if type(wanted) is not int or record.get("version") != wanted:
+        return False
+    return record.get("manifest_sha256") == manifest_sha256(layout, wanted)
 
 
 @frozen
@@ -277,6 +312,7 @@ def write_latest(
     reuse: bool = True,
     damaged: Collection[str] = (),
     segments: Segments | None = None,
+    in_place_of: int | None = None,
 ) -> int:
     """Build ``latest/`` for a state and replace the old folder; return how many files of views were made anew.
 
@@ -290,6 +326,7 @@ def write_latest(
             unchanged.
         damaged: files of the old folder that are never linked.
         segments: the six files, if a commit has written them already.
+        in_place_of: the newest version, if a person asked for an older one.
     """
     with atomic.translated(layout.latest):
         for each in layout.folders():
@@ -332,6 +369,8 @@ def write_latest(
             "facts": {view.name: view.facts(state.version) for view in views},
             "options": {name: value for view in views for name, value in view.options.items()},
             "turn": _turn(record),
+            _LACKS: {view.name: lacking for view in views if (lacking := view.lacks())},
+            **({} if in_place_of is None else {_IN_PLACE_OF: in_place_of}),
             "root_files": record.get("root_files", {}),
             **notes,
             ROWS_HASH: rows_sha256,

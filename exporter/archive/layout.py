@@ -131,6 +131,7 @@ class Layout:
         declared: the owner's declarations about flags.
         forgetting: the plan of a removal of records that has begun.
         latest_record: the version in ``latest/``, and the hashes of its files.
+        copy_id: the id of a copy in this folder, made by ``sync`` or fetched to be read.
         latest_rows: the ids, hashes and lengths of the lines of ``latest/``.
         latest_index: the hashes of the views' files.
         checked: which segments and pictures were right when they were last read.
@@ -168,6 +169,7 @@ class Layout:
     lock = _Below("work", "lock")
     checkpoint = _Below("work", "checkpoint")
     latest_record = _Below("work", "latest.json")
+    copy_id = _Below("work", "copy-id")
     latest_rows = _Below("work", "latest.rows")
     latest_index = _Below("work", "views.jsonl")
     checked = _Below("work", "checked.jsonl")

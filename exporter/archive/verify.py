@@ -149,8 +149,10 @@ def _findings(
         progress(done, total)
     yield from _foreign_files(layout, {version_name(number) for number in versions})
     yield from check_seal(reader)
-    if not quick and versions:
-        yield from _latest(layout, state if foldable else None)
+    if versions:
+        checked = () if quick else tuple(_latest(layout, state if foldable else None))
+        yield from checked
+        yield from _lacking(layout, versions[-1], {finding.path for finding in checked})
     state.close()
     yield from _captures(layout, cache, records)
     yield from store.verify(((str(data.get("url")), data) for data in assets.values()), cache=cache)
@@ -218,6 +220,13 @@ def _latest(layout: Layout, state: State | None) -> Iterator[Finding]:
         if not right:
             yield Finding(FindingCode.LATEST_DAMAGED, f"latest/{path.name}", detail)
     yield from _views(layout)
+
+
+def _lacking(layout: Layout, newest: int, known: set[str]) -> Iterator[Finding]:
+    """Find what ``latest/`` lacks to show the newest version, unless it is ``known``; a quick check does no more."""
+    for path in latest.missing_parts(layout, newest):
+        if not any(each == path or each.startswith(f"{path}/") for each in known):
+            yield Finding(FindingCode.LATEST_STALE, path, message("it is missing or incomplete"))
 
 
 def _views(layout: Layout) -> Iterator[Finding]:

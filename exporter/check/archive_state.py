@@ -31,6 +31,7 @@ STATE_ERRORS: Final[Mapping[StatusProblem, type[BlogExporterError]]] = {
     StatusProblem.STALE: Stale,
     StatusProblem.FIRST_RUN: Incomplete,
     StatusProblem.INCOMPLETE: Incomplete,
+    StatusProblem.VIEWS_MISSING: Incomplete,
 }
 """The error that a problem raises in ``status``; its exit code is that of the finding."""
 
@@ -75,8 +76,13 @@ _SENTENCES: Final[Mapping[StatusProblem, tuple[str, str]]] = {
         message_template("{blog} in {archive} is incomplete: {reason}."),
         message("The next backup tries again:"),
     ),
+    StatusProblem.VIEWS_MISSING: (
+        message_template("latest/ of {blog} in {archive} is missing or incomplete ({paths})."),
+        message("The next backup makes it from the versions, or at once:"),
+    ),
 }
 _CAPTURE_INCOMPLETE: Final = message_template("The newest capture of {blog} in {archive} is not complete.")
+_INCOMPLETE: Final = message_template("{blog} in {archive} is incomplete.")
 _NOTHING_YET: Final = message_template(
     "Nothing is saved in {archive} yet: process {pid} has been writing it since {since}."
 )
@@ -103,7 +109,7 @@ def state_finding(
         problem: the problem.
         document: the object that ``status --json`` prints, with its times as a person should read them.
         limit: the age limit for the last success, in the user's words.
-        why: the first reason why the archive is incomplete.
+        why: the first reason why the archive is incomplete; empty if it is unknown, or was shown already.
     """
     last, archive = document["last_run"] or {}, document["archive"]
     values: dict[str, Any] = {
@@ -129,10 +135,14 @@ def state_finding(
             values |= {name: str(document["writer"].get(name)) for name in ("pid", "since")}
             if not is_backup(document["writer"]):
                 template = _NOTHING_YET
+        case StatusProblem.INCOMPLETE if document["newest"] is None:
+            template, advice, command = _CAPTURE_INCOMPLETE, _CAPTURE_AGAIN, suggested("capture", Path(archive))
         case StatusProblem.INCOMPLETE:
-            values["reason"] = why or message("runs.jsonl does not say why")
-            if document["newest"] is None:
-                template, advice, command = _CAPTURE_INCOMPLETE, _CAPTURE_AGAIN, suggested("capture", Path(archive))
+            values["reason"] = why
+            template = template if why else _INCOMPLETE
+        case StatusProblem.VIEWS_MISSING:
+            values["paths"] = listed(printable(path, 120) for path in document["missing_views"][:_DAMAGED_NAMED])
+            command = suggested("rebuild", Path(archive))
     if document["writer"] and problem in _NEXT_BACKUP:
         advice, command = writing_text(document["writer"]), ""
     code = STATE_ERRORS[problem].exit_code

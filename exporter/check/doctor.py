@@ -21,6 +21,7 @@ from exporter.archive.archive import Archive
 from exporter.archive.layout import Layout
 from exporter.archive.reader import is_archive
 from exporter.archive.settings_file import (
+    CONFIRMED,
     NEVER_PROPOSED,
     ArchiveSettings,
     identity_of,
@@ -344,6 +345,8 @@ def _of_place(
             message("Back up into one of them only. sync brings the other up to date."),
             command=suggested("sync", original, root),
         )
+        return
+    if not CONFIRMED.isdisjoint(kept.values):  # a first backup of this user that has not saved anything yet
         return
     proposed = {} if settings is None else proposed_settings(kept, settings)
     words = [word for name in sorted(proposed.keys() - NEVER_PROPOSED) for word in option_words(name, proposed[name])]

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from exporter.crawl.outcome import Outcome
     from exporter.http.engine import Engine
     from exporter.library.backup import Backup
+    from exporter.library.views import LatestRefreshed
     from exporter.model.publication import Declared
     from exporter.notify.delivery import Monitor
     from exporter.source.export_files import ExportFiles
@@ -123,9 +124,11 @@ def backup_command(
             if not dry_run and target.settings.site_title is None:
                 source = _with_title(source, out)
                 target = source.target
-            outcome = _back_up_target(target, out, files=source.files, named=source.name, **run_options)
+            remembered = _RememberedOptions(source, out, remembers=not no_remember)
+            how: dict[str, Any] = {"files": source.files, "named": source.name, "proven": remembered.keep}
+            outcome = _back_up_target(target, out, **how, **run_options)
             if not dry_run and outcome.exit_code in SAVED:
-                _advise(source, out, remembers=not no_remember)
+                remembered.advise()
             return outcome.exit_code
 
     if every:
@@ -140,22 +143,39 @@ def backup_command(
     return one(words, out)
 
 
-def _advise(source: NamedSource, out: Output, *, remembers: bool) -> None:
-    """Store a backup's options in its archive, and show the command for the next backup."""
-    target = source.target
-    flags = {name: source.options.get(name) for name in FLAG_SETTINGS}
-    others = {name: value for name, value in source.options.items() if name not in FLAG_SETTINGS}
-    kept = remember_options(target, others, out) if remembers else None
-    if remembers and any(flags.values()):
-        from exporter.cli.answers import keep_answers
-        from exporter.library.backup import records_of
+class _RememberedOptions:
+    """Stores a backup's options in its archive, and shows the command for the next backup.
 
-        keep_answers(flags, target.root, records_of(target.root, target.settings), out)
-    if source.files is not None:
-        command = suggested("backup", "FILE", "--archive", target.root)
-        out.say("When you have a newer export file: {command}", command=command)
-    elif kept is not None and target.table is None:
-        out.say("From now on this is enough: {command}", command=suggested("backup", target.root))
+    They are stored as soon as they have proven right, so that a run that is interrupted leaves a command that works. A
+    run that is refused, or whose service never answers, leaves those of earlier runs.
+    """
+
+    def __init__(self, source: NamedSource, out: Output, *, remembers: bool) -> None:
+        self._source = source
+        self._out = out
+        self._remembers = remembers
+        self._kept: Path | None = None
+
+    def keep(self) -> None:
+        """Store the options."""
+        if self._remembers:
+            others = {name: value for name, value in self._source.options.items() if name not in FLAG_SETTINGS}
+            self._kept = remember_options(self._source.target, others, self._out)
+
+    def advise(self) -> None:
+        """Store the answers about flags after a saved run, and show the command for the next one."""
+        source, target, out = self._source, self._source.target, self._out
+        flags = {name: source.options.get(name) for name in FLAG_SETTINGS}
+        if self._remembers and any(flags.values()):
+            from exporter.cli.answers import keep_answers
+            from exporter.library.backup import records_of
+
+            keep_answers(flags, target.root, records_of(target.root, target.settings), out)
+        if source.files is not None:
+            command = suggested("backup", "FILE", "--archive", target.root)
+            out.say("When you have a newer export file: {command}", command=command)
+        elif self._kept is not None and target.table is None:
+            out.say("From now on this is enough: {command}", command=suggested("backup", target.root))
 
 
 def _back_up_all(config: Path | None, out: Output, back_up: Callable[[str, Output], int]) -> int:
@@ -196,9 +216,15 @@ def _back_up_all(config: Path | None, out: Output, back_up: Callable[[str, Outpu
 
 
 def _back_up_target(
-    target: BlogTarget, out: Output, *, files: ExportFiles | None = None, named: str | None = None, **run_options: bool
+    target: BlogTarget,
+    out: Output,
+    *,
+    files: ExportFiles | None,
+    named: str | None,
+    proven: Callable[[], None],
+    **run_options: bool,
 ) -> Outcome:
-    """Back up a blog as the user named it; ``run_options`` as for :func:`back_up`.
+    """Back up a blog as the user named it; ``proven`` and ``run_options`` as for :func:`back_up`.
 
     Raises:
         UsageError: only the archive says where the blog is, in a proposal that may not be used.
@@ -215,7 +241,7 @@ def _back_up_target(
         out.warn(target.notice)
     if settings.capture and not run_options["dry_run"]:
         settings = with_contact(out, settings, click.get_current_context().params.get("config"))
-    how: dict[str, Any] = {"files": files, "label": target.label, "named": named, **run_options}
+    how: dict[str, Any] = {"files": files, "label": target.label, "named": named, "proven": proven, **run_options}
     outcome = back_up(target.root, target.blog_id, settings, out, **how)
     if not run_options["dry_run"] and outcome.exit_code in SAVED:
         note_archive(target.root, target.label, newest_id(Layout(target.root), settings.service))
@@ -276,7 +302,8 @@ def back_up(
         label: the blog's table in the settings file, if it has one.
         new: begin a new archive, even if one was known at ``root``.
         dry_run: read only the lists, and write nothing.
-        how: as for :func:`exporter.library.backup.backup`; ``named`` is the ID of the blog at an explored address.
+        how: ``proven`` is called once the options have proven right, before the views are made; the rest is as for
+            :func:`exporter.library.backup.backup`; ``named`` is the ID of the blog at an explored address.
 
     Raises:
         NoArchive: a known archive is missing.
@@ -350,6 +377,7 @@ def _back_up(
     *,
     dry_run: bool,
     named: str | None = None,
+    proven: Callable[[], None] = lambda: None,
     **how: Any,
 ) -> Outcome:
     import asyncio
@@ -357,7 +385,8 @@ def _back_up(
     from exporter.cli.progress import progress_for
     from exporter.cli.signals import catch_signals
     from exporter.cli.summary import dry_run_lines, quiet_line, summary_lines
-    from exporter.library.backup import backup, open_service
+    from exporter.crawl.events import OptionsProven
+    from exporter.library.backup import backup, is_known_service, open_service
     from exporter.library.naming import present_name
 
     settings, declared = _declared(root, blog_id, settings, out, files)
@@ -375,6 +404,7 @@ def _back_up(
                 settings,
                 files=files,
                 renamed_to=None if name is None else name.blog_id,
+                known=is_known_service(root, settings.base_url),
                 warn=out.warn,
                 on_retry=progress.retrying,
             ) as service,
@@ -384,6 +414,8 @@ def _back_up(
                 async with made:
                     async for event in made:
                         progress.handle(event)
+                        if isinstance(event, OptionsProven):
+                            proven()
             progress.close()
             if settings.capture and not dry_run:
                 pages = await _pages_of(root, blog_id, settings, service.client.engine, out, signals)
@@ -391,7 +423,7 @@ def _back_up(
 
     with catch_signals() as signals, contextlib.closing(progress):
         done = _joined(lambda: asyncio.run(run()), how, out)
-    outcome, replaced = done.outcome, done.refreshed.replaced
+    outcome, refreshed = done.outcome, done.refreshed
     took = timedelta(seconds=time.monotonic() - begun)
     for line in dry_run_lines(outcome, took) if dry_run else summary_lines(root, outcome, took):
         out.say(line)
@@ -400,23 +432,37 @@ def _back_up(
     notice = quiet_line(blog_id, outcome) if dry_run and out.verbosity < 0 else None
     if notice is not None:
         out.warn(notice)
-    if replaced:
-        text = message_n(
-            "{n:,} character that no text file can hold became U+FFFD in the views.",
-            "{n:,} characters that no text file can hold became U+FFFD in the views.",
-            replaced,
-        )
-        out.say(text)
     document = {"blog_id": blog_id, "archive": str(root.absolute()), "dry_run": dry_run, **outcome.line()}
+    _say_views(root, outcome, refreshed, out)
     if pages is not None:
         _join_pages(outcome, pages)
-        document |= {"exit_code": outcome.exit_code, "capture": _pages_document(pages)}
+        document["capture"] = _pages_document(pages)
+    document["exit_code"] = outcome.exit_code
     if settings.seal and not dry_run and outcome.exit_code in SAVED:
         from exporter.cli.seal import seal_after_backup
 
         document["seal"] = seal_after_backup(root, settings, out)
-    out.document({**document, "characters_replaced": replaced})
+    out.document({**document, "characters_replaced": refreshed.replaced, "missing_views": list(refreshed.missing)})
     return outcome
+
+
+def _say_views(root: Path, outcome: Outcome, refreshed: LatestRefreshed, out: Output) -> None:
+    """Print the faults of the views, and add missing files to the command's result."""
+    from exporter.archive.manifest import RecordProblem
+    from exporter.cli.summary import missing_views_text
+
+    if refreshed.replaced:
+        text = message_n(
+            "{n:,} character that no text file can hold became U+FFFD in the views.",
+            "{n:,} characters that no text file can hold became U+FFFD in the views.",
+            refreshed.replaced,
+        )
+        out.say(text)
+    if refreshed.missing:
+        text = missing_views_text(root, refreshed.missing)
+        out.warn(text)
+        outcome.problems = [*outcome.problems, RecordProblem("latest", None, text)]
+        outcome.exit_code = min(outcome.exit_code, Incomplete.exit_code, key=ORDER.index)
 
 
 def _joined(run: Callable[[], Backup], how: dict[str, Any], out: Output) -> Backup:

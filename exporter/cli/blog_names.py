@@ -253,7 +253,7 @@ def archive_named(words: str, config: Path | None = None) -> Path:
                 return missing
             raise NoArchive("No archive of {blog_id} is known here. Name its folder.", blog_id=ids[0])
     nearest = _nearest(words, {**_known_names(known), **{name: name for name in blogs}})
-    if nearest is not None:
+    if nearest is not None and Path(nearest).absolute() != path.absolute():  # else it is missing itself
         raise NoArchive("{words} is not an archive. Did you mean {name}?", words=words, name=nearest)
     return _folder_of_this_name(words, ids)
 

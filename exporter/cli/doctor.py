@@ -95,7 +95,7 @@ def _lines(finding: CheckFinding) -> list[str]:
     lines = _wrapped("! " if finding.exit_code else "- ", finding.said)
     if finding.advice:
         lines += _wrapped("    ", finding.advice)
-    return [*lines, f"    {printable(finding.command)}"] if finding.command else lines
+    return [*lines, f"    {_shown(finding.command)}"] if finding.command else lines
 
 
 def _wrapped(lead: str, text: str) -> list[str]:

@@ -498,12 +498,20 @@ def _backed_up(target: BlogTarget, out: Output, files: ExportFiles | None = None
     from exporter.archive.settings_file import note_archive
 
     own = Output(verbosity=out.verbosity)
-    outcome = back_up(target.root, target.blog_id, target.settings, own, files=files, label=target.label, new=True)
+    outcome = back_up(
+        target.root,
+        target.blog_id,
+        target.settings,
+        own,
+        files=files,
+        label=target.label,
+        new=True,
+        proven=lambda: remember_options(target, {}, out),
+    )
     damage = [finding for finding in Archive.open(target.root).verify() if finding.damage]
     if damage:
         raise ArchiveDamaged("{path} is damaged though it was just written: check this disk.", path=damage[0].path)
     out.say(message("Verified: every file exists and contains the bytes that were read."))
-    remember_options(target, {}, out)
     note_archive(target.root, target.label)
     return outcome
 

@@ -46,6 +46,7 @@ _HEADLINES: Mapping[str, Message] = {
     "STALE": message("STALE"),
     "FIRST_RUN": message("FIRST BACKUP UNDER WAY"),
     "INCOMPLETE": message("INCOMPLETE"),
+    "VIEWS_MISSING": message("latest/ INCOMPLETE"),
 }
 """The headline of each :class:`~exporter.library.status.StatusProblem`."""
 
@@ -80,7 +81,8 @@ def status_command(
     found.document["closing"] = None if remaining is None else remaining.document()
     out.document(found.document)
     local = _with_local_times(found.document, settings.timezone)
-    error = None if found.problem is None else _error(found.problem, local, max_age)
+    prints = out.verbosity >= 0 and not prometheus and not out.as_json
+    error = None if found.problem is None else _error(found.problem, local, max_age, names_reason=not prints)
     if prometheus:
         from exporter.notify.prometheus import metrics
 
@@ -142,10 +144,13 @@ def _for_people(time: object, zone: tzinfo) -> str | None:
     return None if time is None else for_people(str(time), zone)
 
 
-def _error(problem: StatusProblem, document: dict[str, Any], max_age: str | None) -> BlogExporterError:
+def _error(
+    problem: StatusProblem, document: dict[str, Any], max_age: str | None, *, names_reason: bool
+) -> BlogExporterError:
+    """Return the error about a problem; the first reason of incompleteness is left out if the lines before name all."""
     from exporter.check.archive_state import STATE_ERRORS, state_finding
 
-    why = next(map(problem_text, document["problems"]), "")
+    why = next(map(problem_text, document["problems"]), "") if names_reason else ""
     finding = state_finding(problem, document, limit=max_age, why=why)
     if not finding.command:
         return STATE_ERRORS[problem](finding.said)
@@ -203,11 +208,42 @@ def _of(numbers: tuple[int, int], all_of_them: Message) -> Message:
     return all_of_them if saved == everything else message("{n:,} of {all}", n=saved, all=all_of_them)
 
 
-def _print(out: Output, document: dict[str, Any], found: Status) -> None:
-    from exporter.check.archive_state import OUTCOMES, writing_text
-    from exporter.library.status import SUCCESSES
+def _run_lines(document: dict[str, Any], problem: StatusProblem | None) -> Iterator[str]:
+    """Yield the lines about the last run, and about the saved and the missing records.
 
-    newest, last, writer = document["newest"], document["last_run"], document["writer"]
+    The run's reason is left out if the error about the problem, or the missing records, name it.
+    """
+    from exporter.check.archive_state import OUTCOMES
+    from exporter.library.status import SUCCESSES, StatusProblem
+
+    last, problems = document["last_run"], document["problems"]
+    if last is not None:
+        outcome: str = OUTCOMES.get(str(last["outcome"]), printable(str(last["outcome"]), 40))
+        how = {"time": last["finished_at"], "outcome": outcome}
+        if not last.get("error") or problem is StatusProblem.LAST_RUN_FAILED or problems or document["damaged"]:
+            yield message("Last run: {time} {outcome}", **how)
+        else:
+            reason = printable(translated(restored_from(last, "error")), 300)
+            yield message("Last run: {time} {outcome} ({reason})", **how, reason=reason)
+    if document["completeness"] or problems:
+        if last is not None and last.get("outcome") not in SUCCESSES:
+            yield message("As of the last run that finished:")
+        yield from completeness_lines(Path(document["archive"]), document["completeness"], problems)
+
+
+def _left_something(document: dict[str, Any], problem: StatusProblem | None) -> bool:
+    """Return whether a failed run left a checkpoint, which neither the problem nor the reason of its end says."""
+    from exporter.library.status import StatusProblem
+
+    failed = problem is StatusProblem.LAST_RUN_FAILED and document["last_run"].get("outcome") != "interrupted"
+    return failed and bool(document["interrupted_run"])
+
+
+def _print(out: Output, document: dict[str, Any], found: Status) -> None:
+    from exporter.check.archive_state import writing_text
+    from exporter.library.status import StatusProblem
+
+    newest, writer = document["newest"], document["writer"]
     out.answer(_headline(found))
     versions = counted(document["versions"], "version")
     out.answer("{blog}: {versions}, format 1", blog=printable(document["blog_id"]), versions=versions)
@@ -215,23 +251,11 @@ def _print(out: Output, document: dict[str, Any], found: Status) -> None:
         out.answer("Newest version: {n} of {time}", n=newest["version"], time=newest["finished_at"])
         records = (counted(n, _NOUNS.get(kind, "user")) for kind, n in document["records"].items() if n)
         out.answer("Records: {records}", records=listed(records))
-    if last is not None:
-        outcome: str = OUTCOMES.get(str(last["outcome"]), printable(str(last["outcome"]), 40))
-        how = {"time": last["finished_at"], "outcome": outcome}
-        line = message("Last run: {time} {outcome}", **how)
-        if last.get("error"):
-            reason = printable(translated(restored_from(last, "error")), 300)
-            line = message("Last run: {time} {outcome} ({reason})", **how, reason=reason)
+    for line in _run_lines(document, found.problem):
         out.answer(line)
-        if last.get("outcome") not in SUCCESSES:
-            out.answer(message("As of the last run that finished:"))
-    begun = newest is not None or last is not None
-    if begun and (found.problem is None or found.problem.name != "FIRST_RUN"):
-        for each in completeness_lines(Path(document["archive"]), document["completeness"], document["problems"]):
-            out.answer(each)
     for line in _capture_lines(document["capture"]):
         out.answer(line)
-    if document["interrupted_run"]:
+    if _left_something(document, found.problem):
         out.answer(message("A run did not finish: the next backup resumes it."))
-    if writer:
+    if writer and found.problem is not StatusProblem.FIRST_RUN:
         out.answer(writing_text(writer))

@@ -160,7 +160,10 @@ def completeness_lines(
     elif completeness.get("complete"):
         yield message("Complete: everything asked for is in the archive: {numbers}.", numbers=numbers)
     else:
-        yield message("INCOMPLETE: {numbers} saved. Missing:", numbers=numbers)
+        if problems:
+            yield message("INCOMPLETE: {numbers} saved. Missing:", numbers=numbers)
+        else:
+            yield message("INCOMPLETE: {numbers} saved.", numbers=numbers)
         yield from _problem_lines(problems)
     if not provable and not completeness.get("complete"):
         yield message("Not provable: the service states no totals to compare with.")
@@ -175,6 +178,16 @@ def completeness_lines(
         )
     if not completeness.get("sweeps_agreed", True):
         yield message("The blog kept changing while it was read; everything that existed throughout is saved.")
+
+
+def missing_views_text(root: Path, paths: Sequence[str]) -> Message:
+    """Return the sentence about parts of ``latest/`` that could not be made."""
+    return message(
+        "{paths} is incomplete: the system started no process that makes it, or killed it. The next backup makes it, "
+        "or at once: {command}",
+        paths=listed(paths),
+        command=suggested("rebuild", root),
+    )
 
 
 def _count_lines(outcome: Outcome, nouns: Mapping[Kind, str]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import click
 from exporter.cli.help import cli_command
 from exporter.cli.options import archive_argument, with_archive, without_views
 from exporter.cli.output import Output, counted, size_text
+from exporter.errors import Incomplete
 from exporter.message import listed, message, suggested
 from exporter.settings import Settings
 
@@ -110,6 +111,10 @@ def rebuild_command(*, out: Output, archive: Archive, settings: Settings, at: st
 
     number = archive.version_at(at, settings.timezone)
     made = rebuild(archive, settings, at=number)
+    if made.missing:
+        from exporter.cli.summary import missing_views_text
+
+        raise Incomplete(missing_views_text(archive.path, made.missing))
     out.document({"archive": str(archive.path.absolute()), "version": number, "files_made": made.files})
     files = counted(made.files, "file")
     out.say("latest/ shows version {version}; {files} of its views were made.", version=number, files=files)

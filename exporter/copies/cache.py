@@ -137,6 +137,8 @@ class _Fetch:
             for folder in (layout.versions, layout.assets):
                 atomic.make_folder(folder)
         self._write(INFO, self._info)
+        with atomic.translated(layout.work):
+            atomic.write_file(layout.copy_id, f"{layout.root.name}\n".encode())
         exists = set(self._copy.numbers())
         for number in version_numbers(layout):
             if number not in exists:

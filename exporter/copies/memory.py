@@ -29,7 +29,6 @@ from exporter.model.asset import is_sha256
 
 _KEYS_FILE: Final = "copies.json"
 _STATES_FILE: Final = "copy-checks.json"
-_ID_FILE: Final = "copy-id"
 _MAX_ID_BYTES: Final = 64
 _MAX_KEYS_BYTES: Final = 1 << 20
 _LOCK_SECONDS: Final = 30.0
@@ -174,7 +173,7 @@ class CopyMemory:
         self._path = work / _STATES_FILE
         self._place = absolute_place(place)
         has_id_file = copy_id is None and not is_address(place)
-        self._id_path = Layout(Path(self._place)).work / _ID_FILE if has_id_file else None
+        self._id_path = Layout(Path(self._place)).copy_id if has_id_file else None
         self._id = copy_id or ""
         with suppress(OSError, ValueError):
             if self._id_path is not None:

@@ -37,7 +37,17 @@ from exporter.crawl.assets.download import AssetDownload, keep_file, keep_origin
 from exporter.crawl.assets.summary import AssetSummary, read_assets, unread_assets
 from exporter.crawl.checkpoint import Checkpoint, Purpose, set_aside
 from exporter.crawl.commit import Healing, finish_commit
-from exporter.crawl.events import ClockDiffers, Event, PageRead, RecordsJoined, Resumed, SetAside, SourceNotes, Started
+from exporter.crawl.events import (
+    ClockDiffers,
+    Event,
+    OptionsProven,
+    PageRead,
+    RecordsJoined,
+    Resumed,
+    SetAside,
+    SourceNotes,
+    Started,
+)
 from exporter.crawl.freshness import Freshness
 from exporter.crawl.ingest import BackupSettings, Ingest
 from exporter.crawl.join import Join, ServiceView
@@ -188,6 +198,8 @@ class BackupRun:
             await finish_in_thread(lambda: writer.create(self._layout, info))
         except BlogExporterError as error:
             self.stop(error)
+        else:
+            self._emit(OptionsProven())
 
     async def _created(self) -> None:
         """Wait until the archive is created, if that has begun."""

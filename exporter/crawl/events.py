@@ -47,6 +47,11 @@ class Started:
 
 
 @frozen
+class OptionsProven:
+    """The run's options fit the archive: it was begun with the service's first answer, or the blog has been saved."""
+
+
+@frozen
 class ClockDiffers:
     """This machine's clock is more than a day away from the service's, or behind the previous run.
 
@@ -149,6 +154,7 @@ class SweepDone:
 
 Event = (
     Started
+    | OptionsProven
     | ClockDiffers
     | Resumed
     | SetAside

@@ -252,7 +252,7 @@ class BlogSaver:
         require_obeyed(settings)
         blog_id, name = self._first_id(blog), present_name(self._path(blog), settings)
         renamed_to = None if name is None else name.blog_id
-        async with open_service(blog_id, settings, renamed_to=renamed_to, engine=self.engine) as service:
+        async with open_service(blog_id, settings, renamed_to=renamed_to, engine=self.engine, known=True) as service:
             reads = service.service
             if settings.warc and reads.is_undeclared(reads.declared(settings)):
                 raise UsageError(

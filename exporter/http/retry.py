@@ -38,6 +38,8 @@ _SECONDS = re.compile(r"([+-]?)([0-9]+)(?:\.[0-9]+)?")
 _MAX_DIGITS = 12
 _TOO_MANY_REQUESTS = 429
 _INSTANT_SECONDS = 0.001  # too short to send anything, and sums of seconds are no more exact than this
+REFUSED_RETRIES = 3
+"""The usual ``refused_retries``, which take one to two seconds."""
 _MAX_SILENT_ADDRESSES = 3  # addresses without an answer after which a host is given up
 
 T = TypeVar("T")
@@ -84,6 +86,9 @@ class RetryPolicy:
     and no request lasts beyond that time, and a ``Retry-After`` beyond it ends the run at once, so that the service is
     never asked too early. A single request is not started again after this time even if others are answered.
     ``max_retry_after`` is a lower limit for ``Retry-After`` alone.
+
+    ``refused_retries`` is a lower limit for connections that are refused before the service has given any answer, which
+    mostly means a wrong address. ``None`` is for a service that is known to exist, and may be restarting.
     """
 
     retries: int = 8
@@ -91,11 +96,19 @@ class RetryPolicy:
     ceiling: float = 30.0
     give_up_after: float = 1800.0
     max_retry_after: float = float("inf")
+    refused_retries: int | None = None
 
     @property
     def longest_pause(self) -> float:
         """The longest ``Retry-After`` that is obeyed."""
         return min(self.give_up_after, self.max_retry_after)
+
+    def retries_after(self, failure: TransportError, *, answered: bool) -> int:
+        """Return how often to repeat a request after this failure; ``answered`` if the service ever answered."""
+        refused = isinstance(failure, Unreachable) and failure.refused
+        if answered or self.refused_retries is None or not refused:
+            return self.retries
+        return min(self.retries, self.refused_retries)
 
     def backoff(self, failures: int, chance: float) -> float:
         """Return the wait after this many failures, in seconds; ``chance`` in 0 … 1 places it between half and all."""
@@ -184,7 +197,8 @@ class Retrying:
             if give_up_at is None:
                 good_before, give_up_at = self.watch.good_answers, now + self.policy.give_up_after
             self.watch.patience()
-            if state.attempt_number <= self.policy.retries and now < give_up_at:
+            retries = self.policy.retries_after(failure, answered=self.watch.good_answers > 0)
+            if state.attempt_number <= retries and now < give_up_at:
                 return True
             return await self.watch.outlasts(failure, good_before)
 

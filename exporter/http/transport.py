@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import io
 import time
 from collections.abc import Callable, Mapping
@@ -48,6 +49,7 @@ from exporter.text import printable
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAX_REDIRECTS = 5
 _UNAUTHORISED = 401
+_REFUSED = frozenset({errno.ECONNREFUSED, getattr(errno, "WSAECONNREFUSED", errno.ECONNREFUSED)})
 _NO_CONNECTION: Mapping[type[Exception], str] = {
     aiohttp.ClientConnectorDNSError: message("its name does not resolve"),
     aiohttp.ClientConnectorCertificateError: message("its certificate is not right"),
@@ -297,13 +299,15 @@ def _translated(error: Exception, sender: Sender, deadline: Deadline) -> Transpo
             "{place} took too long: {what_passed}", place=sender.place, what_passed=deadline.exceeded()
         )
     if reason is not None:
-        return Unreachable(
+        failed = Unreachable(
             "cannot connect to {place}: {reason}{detail}{hint}",
             place=sender.place,
             reason=reason,
             detail=detail,
             hint=sender.hint,
         )
+        failed.refused = isinstance(error, OSError) and error.errno in _REFUSED
+        return failed
     if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
         return AddressRefused("{place} has an address that cannot be asked{detail}", place=sender.place, detail=detail)
     if isinstance(error, _NOT_READABLE):

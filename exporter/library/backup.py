@@ -10,6 +10,7 @@ from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self, TypeVar
+from urllib.parse import urlsplit
 
 from exporter.archive import writer
 from exporter.archive.archive import Archive
@@ -20,11 +21,12 @@ from exporter.archive.layout import Layout
 from exporter.archive.lock import BACKUP, ArchiveLock
 from exporter.archive.names import add_name, later_ids
 from exporter.archive.reader import damaged_in_latest, is_archive, read_info
+from exporter.archive.settings_file import read_archive_settings
 from exporter.clock import Clock, SystemClock, timestamp
 from exporter.crawl.assets.download import check_fallback
 from exporter.crawl.assets.plan import AssetMode, AssetSettings
 from exporter.crawl.backup import BackupRun
-from exporter.crawl.events import Event
+from exporter.crawl.events import Event, OptionsProven
 from exporter.crawl.freshness import Refresh
 from exporter.crawl.ingest import BackupSettings
 from exporter.crawl.outcome import Outcome
@@ -37,7 +39,7 @@ from exporter.http.body import prepare_memory
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Engine, ServiceClient
 from exporter.http.recording import AnswerMemory, ExchangeRecorder
-from exporter.http.retry import RetryEvent, RetryPolicy
+from exporter.http.retry import REFUSED_RETRIES, RetryEvent, RetryPolicy
 from exporter.library.naming import PresentName
 from exporter.library.views import LatestRefreshed, LatestRepaired, finish_forgetting, refresh_latest, wanted_views
 from exporter.login.source import credentials_for
@@ -81,6 +83,7 @@ async def open_service(
     renamed_to: str | None = None,
     engine: Engine | None = None,
     longest_pause: float = float("inf"),
+    known: bool = False,
     warn: Callable[[str], None] = lambda _: None,
     on_retry: Callable[[RetryEvent], None] = lambda _: None,
 ) -> AsyncIterator[OpenService]:
@@ -93,6 +96,8 @@ async def open_service(
         renamed_to: the ID that the service knows the blog by, if it is not ``blog_id``.
         engine: sends the requests. The blogs of one engine share connections and rate limits. ``None`` makes a new one.
         longest_pause: the longest ``Retry-After`` in seconds that is obeyed; a longer one is an error.
+        known: whether the service is known to exist, see :func:`is_known_service`. The first connection to another one
+            is repeated for seconds only if it is refused.
         warn: called with a sentence if the token would travel unencrypted, or others can read a stored sign-in.
         on_retry: called when a retry was scheduled.
 
@@ -132,6 +137,7 @@ async def open_service(
                 retries=settings.retries,
                 give_up_after=settings.give_up_after.total_seconds(),
                 max_retry_after=longest_pause,
+                refused_retries=None if known else REFUSED_RETRIES,
             ),
             concurrency=settings.concurrency,
             rate=settings.rate,
@@ -140,6 +146,18 @@ async def open_service(
             masks_secrets=True,
         )
         yield OpenService(blog_id, service, client)
+
+
+def is_known_service(archive: Path, base_url: str | None) -> bool:
+    """Return whether an earlier run saved the blog from this host, or began the archive with an answer from it."""
+    if base_url is None or not is_archive(Layout(archive)):
+        return False
+    known: list[object] = []
+    with contextlib.suppress(BlogExporterError):  # reported by the backup
+        known.append(read_archive_settings(archive).values.get("base_url"))
+        reader = Archive.open(archive)
+        known += [reader.manifest(number).base_url for number in reader.versions()[-1:]]
+    return urlsplit(base_url)[:2] in [urlsplit(each)[:2] for each in known if isinstance(each, str)]
 
 
 def _recorder(settings: Settings) -> ExchangeRecorder:
@@ -316,10 +334,14 @@ class Backup:
             looked, repaired = await self._in_thread(self._catch_up)
             if repaired:
                 yield LatestRepaired(repaired)
+            proven = False
             async with aclosing(self.run.events()) as events:
                 async for event in events:
+                    proven = proven or isinstance(event, OptionsProven)
                     yield event
             self._record_name()
+            if not proven:
+                yield OptionsProven()
             self.refreshed = await self._in_thread(lambda: self._refresh(Archive.open(self._root), looked))
             yield self.refreshed
 

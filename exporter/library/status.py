@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from exporter.archive.archive import Archive
 from exporter.archive.captures import capture_runs, captures
+from exporter.archive.latest import missing_parts
 from exporter.archive.layout import CAPTURE_RUNS, capture_name
 from exporter.archive.lock import BACKUP
 from exporter.archive.reader import known_damage
@@ -29,7 +30,7 @@ class StatusProblem(Enum):
 
     LAST_RUN_FAILED = auto()
     LAST_RUN_DIED = auto()
-    """It left a checkpoint and no line, and no backup is running now."""
+    """It left a checkpoint and no line of a failure, and no backup is running now."""
     IN_THE_FUTURE = auto()
     """The last success is in the future, so a clock is or was wrong."""
     DAMAGED = auto()
@@ -38,6 +39,8 @@ class StatusProblem(Enum):
     FIRST_RUN = auto()
     """The archive has nothing yet, and a process is writing it."""
     INCOMPLETE = auto()
+    VIEWS_MISSING = auto()
+    """``latest/`` lacks something that it is made to have, and no process is writing the archive."""
 
 
 @frozen
@@ -92,6 +95,7 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
         "completeness": completeness,
         "problems": problems,
         "damaged": sorted({*known_damage(archive), *(path for path, _ in archive.wrong_sizes()), *damaged_captures}),
+        "missing_views": [] if number is None or writer is not None else missing_parts(archive.layout, number),
         "interrupted_run": archive.layout.checkpoint.is_dir() and not is_backup(writer),
         "writer": writer,
         "capture": captured,
@@ -159,14 +163,22 @@ def _problems(document: dict[str, Any], age: timedelta | None) -> Iterator[Statu
         return
     if last and last.get("outcome") not in SUCCESSES:
         yield StatusProblem.LAST_RUN_FAILED
-    if document["interrupted_run"]:
+    elif document["interrupted_run"]:
         yield StatusProblem.LAST_RUN_DIED
     if document["damaged"]:
         yield StatusProblem.DAMAGED
     if document["stale"]:
         yield StatusProblem.IN_THE_FUTURE if age is not None and age < timedelta(0) else StatusProblem.STALE
-    if not document["complete"]:
+    yield from _missing_parts(document)
+
+
+def _missing_parts(document: dict[str, Any]) -> Iterator[StatusProblem]:
+    # Before the first version, only a capture can be incomplete.
+    partial = document if document["newest"] is not None else document["capture"]
+    if partial and not partial["complete"]:
         yield StatusProblem.INCOMPLETE
+    if document["missing_views"]:
+        yield StatusProblem.VIEWS_MISSING
 
 
 def is_due(archive: Archive, max_age: timedelta) -> bool:

@@ -26,6 +26,7 @@ from exporter.archive.latest import (
     check_latest,
     file_notes,
     is_current,
+    missing_parts,
     read_record,
     refresh_root_files,
     write_latest,
@@ -35,7 +36,7 @@ from exporter.archive.prune import PrunePlan, plan_prune
 from exporter.archive.reader import damaged_in_latest
 from exporter.archive.repair import RepairedFile
 from exporter.clock import SystemClock
-from exporter.errors import ArchiveDamaged, BlogExporterError, UsageError
+from exporter.errors import ArchiveDamaged, UsageError
 from exporter.frozen import frozen
 from exporter.html.links import AddressPattern
 from exporter.message import suggested
@@ -64,6 +65,7 @@ _OF_VERSIONS: Final = {
 }  # fmt: skip
 MARKDOWN: Final = "markdown"
 SITE: Final = "site"
+_THUMBNAILS: Final = "thumbnails"
 PAGES_BEFORE_SECOND_PROCESS: Final = 300
 """Pages rendered before a second process starts. Starting it costs as much as some hundred pages."""
 _FILES_AHEAD: Final = 64
@@ -95,10 +97,12 @@ class LatestRefreshed:
     Attributes:
         files: the number of rendered files of views.
         replaced: the number of characters in them that had to become U+FFFD.
+        missing: the paths in the archive of files that could not be made for now.
     """
 
     files: int = 0
     replaced: int = 0
+    missing: tuple[str, ...] = ()
 
 
 def refresh_latest(
@@ -125,22 +129,25 @@ def refresh_latest(
         check: called before each file of a view; if it raises, ``latest/`` stays unchanged.
     """
     layout = reader.layout
-    number = reader.newest() if at is None else at
-    if number is None:
+    newest = reader.newest()
+    number = newest if at is None else at
+    if number is None or newest is None:
         return LatestRefreshed()
+    in_place_of = None if number == newest else newest
     wanted = [replace(view, files=_made(view, layout, check, force=force)) for view in views]
     found = None if force else looked or check_latest(layout, damaged_in_latest(layout))
     made = 0
     if found is None:
         layout.site_facts.remove()
         layout.site_pictures.remove()
-        made = write_latest(layout, _counted(reader, number), wanted, reuse=False)
+        made = write_latest(layout, _counted(reader, number), wanted, reuse=False, in_place_of=in_place_of)
     elif not found.whole or not is_current(layout, number, wanted):
         segments = segments if segments is not None and segments.version == number else None
         state = reader.state(number) if segments is None else reader.state_of(segments)
-        made = write_latest(layout, state, wanted, damaged=found.damaged, segments=segments)
+        damaged = found.damaged
+        made = write_latest(layout, state, wanted, damaged=damaged, segments=segments, in_place_of=in_place_of)
     refresh_root_files(layout, reader.info.blog_id)
-    return LatestRefreshed(made, sum(view.replaced() for view in wanted))
+    return LatestRefreshed(made, sum(view.replaced() for view in wanted), tuple(missing_parts(layout, newest)))
 
 
 def _counted(reader: Archive, number: int) -> State:
@@ -294,36 +301,28 @@ def _made(
 def with_help(
     files: Iterable[ViewFile], is_there: Callable[[ViewFile], bool], alone: int = PAGES_BEFORE_SECOND_PROCESS
 ) -> Iterator[ViewFile]:
-    """Yield the same files; a second process renders some of many pages.
+    """Yield the same files; a second process renders some of many pages as long as it works.
 
     Args:
         files: of a view.
         is_there: returns whether a file exists already, so that it need not be rendered.
         alone: how many pages are rendered before the second process starts.
-
-    Raises:
-        BlogExporterError: the second process failed.
     """
     helped: _Helped | None = None
     made = 0
     with contextlib.ExitStack() as opened:
-        try:
-            for file in files:
-                page = None if file.remote is None or is_there(file) else file.remote
-                made += page is not None
-                if helped is None and page is not None and made > alone and processors() > 1:
-                    helped = _Helped(opened.enter_context(Worker(page.around)))
-                if helped is None:
-                    yield file
-                else:
-                    helped.add(file, page)
-                    yield from helped.finished(_FILES_AHEAD)
-            if helped is not None:
-                yield from helped.finished(0)
-        except WorkerFailed as error:
-            raise BlogExporterError(
-                "The second process that renders pages failed: {reason}. Run again.", reason=error
-            ) from error
+        for file in files:
+            page = None if file.remote is None or is_there(file) else file.remote
+            made += page is not None
+            if helped is None and page is not None and made > alone and processors() > 1:
+                helped = _Helped(opened.enter_context(Worker(page.around)))
+            if helped is None:
+                yield file
+            else:
+                helped.add(file, page)
+                yield from helped.finished(_FILES_AHEAD)
+        if helped is not None:
+            yield from helped.finished(0)
 
 
 class _Waiting(NamedTuple):
@@ -335,36 +334,50 @@ class _Waiting(NamedTuple):
 
 
 class _Helped:
-    """Files in their order. Some wait for the second process, and this one renders others meanwhile."""
+    """Files in their order. Some wait for the second process, and this one renders others meanwhile.
+
+    If the second process fails, this one renders everything that is left. A page with an error raises it here.
+    """
 
     def __init__(self, worker: Worker) -> None:
-        self._worker = worker
+        self._worker: Worker | None = worker
         self._waiting: deque[_Waiting] = deque()
         self._bytes = 0
 
     def add(self, file: ViewFile, page: RemotePage | None) -> None:
         """Add a file; ``page`` is how the second process can render it."""
-        if page is not None and self._worker.has_room:
-            self._worker.submit(page.call, *page.parts())
+        if page is None or self._worker is None:
+            self._waiting.append(_Waiting(file))
+        elif self._worker.has_room:
+            with self._fallible(self._worker):
+                self._worker.submit(page.call, *page.parts())
             self._waiting.append(_Waiting(file, page))
-        elif page is not None:
+        else:
             content = file.render()
             self._bytes += len(content)
             self._waiting.append(_Waiting(_rendered(file, content), size=len(content)))
-        else:
-            self._waiting.append(_Waiting(file))
 
     def finished(self, most: int) -> Iterator[ViewFile]:
         """Yield the first files until one is not finished; wait for it if more than ``most`` or many bytes wait."""
         while self._waiting:
             file, page, size = self._waiting[0]
-            if page is not None:
+            if page is not None and self._worker is not None:
                 if not self._worker.done and len(self._waiting) <= most and self._bytes < _BYTES_AHEAD:
                     return
-                file = _rendered(file, page.finish(self._worker.result()))
+                with self._fallible(self._worker):
+                    file = _rendered(file, page.finish(self._worker.result()))
             self._waiting.popleft()
             self._bytes -= size
             yield file
+
+    @contextmanager
+    def _fallible(self, worker: Worker) -> Iterator[None]:
+        """Do without the second process after its failure."""
+        try:
+            yield
+        except WorkerFailed:
+            worker.close()
+            self._worker = None
 
 
 def _rendered(file: ViewFile, content: bytes) -> ViewFile:
@@ -468,8 +481,10 @@ def captured_pages(archive: Archive, state: State, settings: Settings) -> Captur
 
 def _site_view(settings: Settings, root: Path, service: Records) -> LatestView:
     options, declared = site_options(settings, root), service.declared(settings)
+    unmade = 0
 
     def files(state: State) -> Iterable[DerivedFile]:
+        nonlocal unmade
         from exporter.library.visibility import visibility_of  # noqa: PLC0415 - see above
         from exporter.site.history import ArchiveHistory  # noqa: PLC0415 - see above
         from exporter.site.thumbnails import Thumbnails  # noqa: PLC0415 - see above
@@ -481,7 +496,8 @@ def _site_view(settings: Settings, root: Path, service: Records) -> LatestView:
         captured = captured_pages(archive, state, settings)
         visibility = visibility_of(archive, state, service, settings)
         shown = titled(options, state, service)
-        return SiteView(service, history, shown, archive.layout, thumbnails, captured, visibility).files(state)
+        yield from SiteView(service, history, shown, archive.layout, thumbnails, captured, visibility).files(state)
+        unmade = thumbnails.unmade
 
     def facts(version: int) -> str:
         from exporter.site.captured import CapturedPages  # noqa: PLC0415 - see above
@@ -491,7 +507,10 @@ def _site_view(settings: Settings, root: Path, service: Records) -> LatestView:
         flags = "" if declared == Declared() else f"{sorted(declared.public_access or ())} {declared.period_public}"
         return repr(completeness_at(reader, version)) + CapturedPages(reader.layout).identity + flags
 
+    def lacks() -> str:
+        return _THUMBNAILS if unmade else ""
+
     chosen = {"site_title": options.title, "site_lang": options.language}
     if options.entry_addresses:
         chosen["entry_url"] = options.entry_addresses[0]
-    return LatestView(SITE, edition(service, options), files, chosen, facts=facts)
+    return LatestView(SITE, edition(service, options), files, chosen, facts=facts, lacks=lacks)

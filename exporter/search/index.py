@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
 from exporter.archive import atomic
 from exporter.archive.layout import manifest_sha256
-from exporter.errors import BlogExporterError, UsageError
+from exporter.errors import BlogExporterError, NoSpace, UsageError
 from exporter.message import message
 from exporter.model.kinds import Kind, sort_key
 from exporter.search.entry_search import EntryHits, SearchedRecord, search_entries
@@ -37,7 +37,7 @@ from exporter.search.index_file import (
     record_lines,
 )
 from exporter.search.query import KIND_NAMES, Query
-from exporter.worker import Worker, WorkerFailed
+from exporter.worker import Worker, WorkerFailed, WorkerGone
 
 if TYPE_CHECKING:
     import re
@@ -332,6 +332,12 @@ class Index:
                 "make it simpler, without repeats inside repeats such as (a+)+.",
                 seconds=seconds,
             ) from None
+        except WorkerGone as error:
+            raise NoSpace(
+                "The search by a regular expression ended early: the system started no process for it, or killed it "
+                "({reason}). Let it have more memory, or search for words.",
+                reason=error,
+            ) from error
         except WorkerFailed as error:
             raise BlogExporterError("The search by a regular expression failed: {reason}.", reason=error) from error
         if rows is None:

@@ -6,7 +6,8 @@ SHA-256. The last is empty if the site shows the picture itself. The file depend
 versions still use it. Thumbnails in ``latest/`` with these hashes are used again.
 
 Child processes make them, one for each processor (:mod:`exporter.site.thumbnail_maker`). If one crashes or takes too
-long, its picture has no thumbnail.
+long, its picture has no thumbnail. If the system starts no process or kills it twice, this is no fault of the picture:
+the site shows the picture itself, and the next refresh tries again.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter import lossless_json
 from exporter.archive import atomic
+from exporter.errors import NoMemory
 from exporter.export.interface import ViewFile
 from exporter.model.asset import is_sha256
 from exporter.site import NAME, has_pillow
-from exporter.worker import Worker, WorkerFailed, processors
+from exporter.worker import Worker, WorkerFailed, WorkerGone, processors
 
 if TYPE_CHECKING:
     from exporter.archive.layout import Layout
@@ -63,6 +65,12 @@ class Thumbnails:
         self._layout = layout if has_pillow() else None
         self._keeps = keeps
         self._notes: dict[str, Note] = {}
+        self._unmade: set[str] = set()
+
+    @property
+    def unmade(self) -> int:
+        """The number of pictures that have no thumbnail because no process could make it."""
+        return len(self._unmade)
 
     def has(self, path: str) -> bool:
         """Return whether the archive has the picture at a path."""
@@ -93,6 +101,9 @@ class Thumbnails:
             if note.thumbnail:
                 yield self._file(path, note)
         for path, note, thumbnail in _made(self._layout, new):
+            if note is None:
+                self._unmade.add(_digest(path))
+                continue
             self._notes[_digest(path)] = note
             if thumbnail:
                 yield self._file(path, note, thumbnail)
@@ -111,7 +122,10 @@ class Thumbnails:
             kept = (self._layout.latest / NAME).joinpath(*self.place(path).split("/")).read_bytes(_READ_BYTES)
             if sha256(kept).hexdigest() == note.thumbnail:
                 return kept
-        return next(made for _, _, made in _made(self._layout, [path]))
+        _, again, made = next(_made(self._layout, [path]))
+        if again is None:
+            raise NoMemory
+        return made
 
     def _stored(self, layout: Layout) -> set[str]:
         found: set[str] = set()
@@ -176,8 +190,11 @@ def _digest(path: str) -> str:
     return path.rpartition("/")[2].partition(".")[0]
 
 
-def _made(layout: Layout, paths: list[str]) -> Iterator[tuple[str, Note, bytes]]:
-    """Yield path, note and thumbnail of each picture in order; child processes decode a few of them ahead."""
+def _made(layout: Layout, paths: list[str]) -> Iterator[tuple[str, Note | None, bytes]]:
+    """Yield path, note and thumbnail of each picture in order; child processes decode a few of them ahead.
+
+    The note is ``None`` if no process could make it.
+    """
     if not paths:
         return
     number = min(_PROCESSES, processors())
@@ -187,7 +204,7 @@ def _made(layout: Layout, paths: list[str]) -> Iterator[tuple[str, Note, bytes]]
             idle.put(opened.enter_context(Worker(memory=_WORKER_BYTES)))
         threads = ThreadPoolExecutor(number, thread_name_prefix="thumbnails")
         opened.callback(threads.shutdown, cancel_futures=True)
-        ahead: deque[Future[tuple[str, Note, bytes]]] = deque()
+        ahead: deque[Future[tuple[str, Note | None, bytes]]] = deque()
         for path in paths:
             ahead.append(threads.submit(_make, layout, idle, path))
             if len(ahead) > 2 * number:
@@ -196,7 +213,7 @@ def _made(layout: Layout, paths: list[str]) -> Iterator[tuple[str, Note, bytes]]
             yield ahead.popleft().result()
 
 
-def _make(layout: Layout, idle: SimpleQueue[Worker], path: str) -> tuple[str, Note, bytes]:
+def _make(layout: Layout, idle: SimpleQueue[Worker], path: str) -> tuple[str, Note | None, bytes]:
     width, height, thumbnail = 0, 0, b""
     content = _read(layout, path)
     if content:
@@ -205,6 +222,8 @@ def _make(layout: Layout, idle: SimpleQueue[Worker], path: str) -> tuple[str, No
             match worker.call(_REDUCE, content, seconds=_PICTURE_SECONDS):  # a hijacked decoder may return anything
                 case (int() as width, int() as height, bytes() as thumbnail):
                     pass
+        except WorkerGone:
+            return path, None, b""
         except (WorkerFailed, TimeoutError):
             pass  # the site shows the picture itself
         finally:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final, Self
 
-from exporter.errors import UsageError
+from exporter.errors import NoMemory, UsageError
 from exporter.message import filled, message_template
-from exporter.worker import Worker, WorkerFailed
+from exporter.worker import Worker, WorkerFailed, WorkerGone
 
 MEMORY_BYTES: Final = 6 << 30
 """The most memory for one volume. A volume of the usual size needs a tenth of it."""
@@ -53,9 +53,12 @@ class Press:
 
         Raises:
             UsageError: WeasyPrint or a library that it needs is missing.
+            NoMemory: the system starts no process, or kills it.
         """
         try:
             self._checked(self._worker.call(f"{_SETTING}:check", seconds=SECONDS))
+        except WorkerGone:
+            raise NoMemory from None
         except (WorkerFailed, TimeoutError) as error:
             raise UsageError(filled(_FAILURES["native"], detail=str(error))) from None
 

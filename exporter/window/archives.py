@@ -144,6 +144,7 @@ _HEADS: Final = {
     StatusProblem.STALE: ("warn", message("There has been no backup for some time.")),
     StatusProblem.FIRST_RUN: ("busy", message("The first backup is running.")),
     StatusProblem.INCOMPLETE: ("warn", message("Saved, but something is missing.")),
+    StatusProblem.VIEWS_MISSING: ("warn", message("Saved, but its pages are incomplete. The next backup makes them.")),
 }
 
 

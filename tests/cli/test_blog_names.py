@@ -169,6 +169,14 @@ def test_a_blog_of_the_settings_file_whose_archive_is_missing_keeps_its_place(na
     assert archive_named(f"https://{blog_id}/") == named
 
 
+def test_a_deleted_archive_is_no_suggestion_for_itself(program: Program, tmp_path: Path) -> None:
+    place = tmp_path / "tsubaki"
+    note_archive(place)
+    for words in (place, f"{place}/"):
+        done = program("status", words)
+        assert (done.code, "Did you mean" in done.err) == (10, False), done.err
+
+
 @pytest.mark.parametrize("verb", ["backup", "check", "status"])
 def test_a_typo_in_the_name_of_a_known_folder_gets_a_suggestion(
     program: Program, named: Path, tmp_path: Path, verb: str

@@ -121,7 +121,8 @@ def test_status_reports_an_interrupted_run_and_a_writer(program: Program, archiv
     (work / "lock").write_text('{"pid":7,"host":"h","since":"2026-01-01T00:00:00Z","work":"backup"}', encoding="utf-8")
     dead = program("status", archive)
     assert dead.code == 7
-    assert "A run did not finish: the next backup resumes it." in dead.out
+    assert "did not finish. The next backup resumes it:" in dead.err
+    assert "did not finish" not in dead.out
     assert "process 7" not in dead.out
     (work / "lock").unlink()
     alone = program("status", archive)

@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 from exporter.archive.settings_file import CONFIRMED, HARMLESS, read_archive_settings, remember
+from exporter.errors import NoSpace
 from exporter.settings import SETTINGS
 from tests.cli.conftest import Program
+from tests.support import faults
 from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 from tests.support.runs import serving
@@ -89,6 +91,39 @@ def test_a_failed_backup_stores_no_settings(first: Path, program: Program) -> No
     before = memory(first)
     assert program("backup", first, "--base-url", "http://127.0.0.1:9", "--retries", "0").code == 20
     assert memory(first) == before
+
+
+def test_an_interrupted_first_backup_stores_its_settings_and_a_wrong_address_does_not_replace_them(
+    program: Program, service: DemoService, tmp_path: Path
+) -> None:
+    root = tmp_path / "diary"
+    order = ("backup", blog_of(service), "--archive", root, "--assets", "none", "--retries", "0", "--base-url")
+    service.before = faults.after(4, faults.status(401))
+    assert program(*order, service.base_url).code == 12
+    assert memory(root)["base_url"] == service.base_url
+    assert program(*order, "http://127.0.0.1:1").code == 20
+    assert memory(root)["base_url"] == service.base_url
+    service.before = None
+    assert program("backup", root).code == 0
+
+
+def test_the_settings_are_stored_before_the_views_are_made(
+    program: Program, service: DemoService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "diary"
+    order = ("backup", blog_of(service), "--archive", root, "--assets", "none", "--base-url", service.base_url)
+
+    def full(*_: object, **__: object) -> None:
+        raise NoSpace("The disk is full.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("exporter.library.views.write_latest", full)
+        assert program(*order, "--title", "海の日記").code == 28
+    assert memory(root)["site_title"] == "海の日記"
+    status = program("status", root)
+    assert (status.code, "(latest)" in status.err) == (3, True)
+    assert program("backup", root, "-q").code == 0
+    assert "海の日記" in (root / "latest" / "site" / "index.html").read_text("utf-8")
 
 
 def test_the_name_of_the_blog_in_its_parents_folder_is_its_archive(

@@ -24,6 +24,7 @@ from exporter.http.address_guard import AddressGuard
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Downloader, Engine
 from exporter.http.retry import RetryPolicy
+from exporter.model.exchange import Request
 from tests.http.clocks import JumpClock
 from tests.http.scripted import GOOD, Bench, Outcome, status
 from tests.http.service import Service, raw_service, running_service, says
@@ -278,3 +279,42 @@ async def test_another_requests_answer_during_a_failing_probe_counts(clock: Jump
 
     bench.watch.probe_with(probe)
     assert isinstance(await bench.failure(), RetryableStatus)
+
+
+# When the first connection is refused
+
+
+def _refused() -> Unreachable:
+    refused = Unreachable("nothing answers there")
+    refused.refused = True
+    return refused
+
+
+@pytest.mark.parametrize(
+    ("refused_retries", "answers", "sent", "seconds"),
+    [(3, [], 4, 1.75), (None, [], 9, 61.75), (3, [GOOD], 10, 100)],
+    ids=["an unknown service", "a known service", "a service that has answered"],
+)
+async def test_a_refused_connection_to_an_unknown_service_is_most_likely_a_wrong_address(
+    clock: JumpClock, refused_retries: int | None, answers: list[Outcome], sent: int, seconds: float
+) -> None:
+    policy = RetryPolicy(refused_retries=refused_retries, give_up_after=100)
+    bench = Bench(clock, {"/list": [GOOD], "/x": [_refused()]}, policy)
+    for _ in answers:
+        await bench.call("/list")
+    await bench.failure()
+    assert (bench.sent(), clock.monotonic()) == (sent, seconds)
+
+
+async def test_a_service_that_opens_its_port_late_is_no_wrong_address(clock: JumpClock) -> None:
+    bench = Bench(clock, {"/x": [_refused(), _refused(), GOOD]}, RetryPolicy(refused_retries=3))
+    assert await bench.call() == b"good"
+
+
+async def test_a_closed_port_refuses_the_connection(clock: JumpClock) -> None:
+    async with Engine(clock=clock) as engine:
+        client = engine.client("http://127.0.0.1:1", policy=RetryPolicy(refused_retries=3))
+        with pytest.raises(Unreachable, match="check the address") as raised:
+            await client.fetch(Request("user", "/user", {}, {}), lambda answer: answer)
+    assert raised.value.refused
+    assert clock.monotonic() < 2

@@ -1,4 +1,4 @@
-"""Pages rendered by a second process equal pages rendered here, and all of its failures are reported."""
+"""Pages rendered by a second process equal pages rendered here, and this process makes what that one cannot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from exporter.errors import BlogExporterError
 from exporter.export.interface import RemotePage, ViewFile
 from exporter.export.markdown_view import MarkdownView
 from exporter.library import views
@@ -121,15 +120,28 @@ def test_one_processor_makes_all_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("helper_here")
-def test_a_failure_is_named() -> None:
-    with pytest.raises(BlogExporterError, match=r"failed: ValueError: .*'x'\. Run again"):
-        list(with_help(_pages(9, call=int, around="x"), lambda _: False, alone=0))
+def test_this_process_makes_what_the_second_one_cannot() -> None:
+    assert {file.render() for file in with_help(_pages(9, call=int, around="x"), lambda _: False, alone=0)} == {b"here"}
+
+
+@pytest.mark.usefixtures("helper_here")
+def test_a_page_that_no_process_can_make_is_an_error() -> None:
+    def broken() -> bytes:
+        raise ValueError("a defect")
+
+    remote = RemotePage("x", int, lambda: (1,), lambda _: b"")
+    with pytest.raises(ValueError, match="a defect"):
+        [file.render() for file in with_help([ViewFile("1.md", b"", broken, remote)], lambda _: False, alone=0)]
 
 
 @pytest.mark.thorough
-def test_a_crash_is_named() -> None:
-    with pytest.raises(BlogExporterError, match=r"failed: it ended with 7\. Run again"):
-        list(with_help(_pages(9, call=_crash), lambda _: False, alone=0))
+@pytest.mark.parametrize("at", [0, 3, 8])
+def test_this_process_makes_what_is_left_after_a_crash(at: int) -> None:
+    pages = (_page(number, call=_crash if number == at else max) for number in range(9))
+    made = {file.path: file.render() for file in with_help(pages, lambda _: False, alone=0)}
+    assert list(made) == [f"{number}.md" for number in range(9)]
+    assert all(content in {b"here", name[:1].encode()} for name, content in made.items())
+    assert made[f"{at}.md"] == b"here"
 
 
 def _crash(*_: object) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
+import os
 import re
 import struct
 import subprocess
@@ -313,6 +315,20 @@ class TestSites:
         monkeypatch.setattr(subprocess, "Popen", Frail)
         made = blog.make()
         assert [bool(made.of(path).thumbnail) for path in paths] == [False, True, True, True]
+
+    @pytest.mark.usefixtures("processes")
+    def test_without_a_process_the_next_refresh_makes_it(self, blog: Blog, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = blog.add(encoded(photo(1800, 1200), quality=90))
+
+        def refused(*_: object, **__: object) -> None:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+        with monkeypatch.context() as patched:
+            patched.setattr(subprocess, "Popen", refused)
+            made = blog.make()
+        assert (made.of(path), made.unmade) == ((0, 0, ""), 1)
+        made = blog.make()
+        assert (made.of(path)[:2], bool(made.of(path).thumbnail), made.unmade) == ((1800, 1200), True, 0)
 
     @pytest.mark.thorough
     @pytest.mark.usefixtures("processes")

@@ -172,6 +172,18 @@ def first_of(*faults: Fault) -> Fault:
     return answer
 
 
+def after(good: int, fault: Fault) -> Fault:
+    """Let this many requests pass, and let the fault answer all later ones."""
+    seen = 0
+
+    async def answer(request: web.Request) -> web.StreamResponse | None:
+        nonlocal seen
+        seen += 1
+        return await fault(request) if seen > good else None
+
+    return answer
+
+
 def only(path: str, fault: Fault) -> Fault:
     """Apply a fault only if the path with its query contains ``path``, such as ``entry/get`` or ``entry_id=3``."""
 
