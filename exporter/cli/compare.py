@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from exporter.cli.export_options import check_choice, choice_options, chosen
+from exporter.cli.export_options import choice_options, chosen
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import archive_argument, given_settings, opened, require_new_file, with_config
 from exporter.cli.output import OnLoss, Output, sentence, shown
 from exporter.errors import Incomplete
+from exporter.export.interface import check_days
 from exporter.message import message
 from exporter.settings import Settings
 from exporter.text import printable
@@ -86,7 +87,7 @@ def compare_command(
     from exporter.compare.report import document, lines, verdict
     from exporter.library.compare import expected_posts
 
-    check_choice(given)
+    check_days(given["since"], given["until"])
     if report is not None:
         require_new_file(report, force=given["force"])
     found, settings = opened(out, archive, given_settings(given), config)
