@@ -40,7 +40,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         signature, hints = _signature(function)
         bound = signature.bind(*args, **kwargs)
         for name, value in bound.arguments.items():
-            hint = hints[name]
+            hint = hints.get(name, Any)
             if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
                 bound.arguments[name] = {each: argument(each, found, hint) for each, found in value.items()}
             else:
@@ -165,8 +165,9 @@ class _Names(dict[str, Any]):
 
 @cache
 def _signature(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Any]]:
-    names = _Names(vars(builtins) | getattr(function, "__globals__", {}))
-    return inspect.signature(function), get_type_hints(function, localns=names)
+    declared: Any = inspect.unwrap(function)
+    names = _Names(vars(builtins) | declared.__globals__)
+    return inspect.signature(declared), get_type_hints(declared, localns=names)
 
 
 @cache

@@ -6,25 +6,26 @@ Each method imports the module that does the work when it is first called: most 
 from __future__ import annotations
 
 from datetime import UTC
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from exporter.archive.layout import MAX_PRUNES, Layout
 from exporter.archive.manifest import ArchiveInfo
 from exporter.archive.reader import ArchiveReader, is_archive
+from exporter.arguments import argument, checked
 from exporter.clock import timestamp
 from exporter.errors import BlogExporterError, Interrupted
+from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime, tzinfo
-    from pathlib import Path
 
     from exporter.archive import history, prune, repair, verify
     from exporter.archive.assets import AssetStore
     from exporter.archive.checks import Finding
     from exporter.archive.lock import ArchiveLock
     from exporter.model.changes import RecordChange
-    from exporter.model.kinds import Kind
     from exporter.service.interface import Records
 
 _Result = TypeVar("_Result")
@@ -38,7 +39,8 @@ class Archive(ArchiveReader):
     """
 
     @classmethod
-    def open(cls, path: Path) -> Self:
+    @checked
+    def open(cls, path: Path | str) -> Self:
         """Open the archive at ``path``.
 
         Raises:
@@ -46,7 +48,7 @@ class Archive(ArchiveReader):
             NewerFormat: it needs a newer program.
             ArchiveDamaged: ``archive.json`` cannot be read.
         """
-        return cls(path)
+        return cls(Path(path))
 
     @classmethod
     def create(cls, path: Path, blog_id: str, created_at: datetime, service: str | None = None) -> Self:
@@ -81,7 +83,7 @@ class Archive(ArchiveReader):
             NoSuchRecord: the archive has no version ``at``.
             ArchiveDamaged: a record is damaged, and the archive has no other copy of it.
         """
-        state = self.state(at, [kind])
+        state = self.state(at, [argument("kind", kind, Kind)])
         try:
             # State.scan would share the parsed objects with other readers; these belong to the caller.
             yield from ((line.record_id, line.record()) for line in state.lines(kind))

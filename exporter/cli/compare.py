@@ -83,9 +83,8 @@ def compare_command(
 ) -> int:
     """Run ``compare``."""
     from exporter.cli.signals import catch_signals
-    from exporter.compare.posts import Aspect, Scope
     from exporter.compare.report import document, lines, verdict
-    from exporter.library.compare import expected_posts
+    from exporter.library.compare import expected_posts, scope_of
 
     check_days(given["since"], given["until"])
     if report is not None:
@@ -93,9 +92,8 @@ def compare_command(
     found, settings = opened(out, archive, given_settings(given), config)
     choice = chosen(out, found.path, found.info, settings, given)
     expected = expected_posts(found.path, choice.options, at=choice.version, only=given["only"], check=choice.check)
-    left_out = {Aspect.COMMENTS} if given["no_comments"] else set()
-    hosts = expected.old_hosts | {host.strip().rstrip(".").lower() for host in given["old_hosts"]}
-    scope = Scope(frozenset(Aspect) - left_out, fetch=not given["no_pictures"], old_hosts=hosts)
+    parts = {"comments": not given["no_comments"], "pictures": not given["no_pictures"]}
+    scope = scope_of(expected, old_hosts=given["old_hosts"], **parts)
 
     def progress(what: str, count: int) -> None:
         if count % _PROGRESS_EVERY == 0:

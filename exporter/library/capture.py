@@ -18,6 +18,7 @@ from exporter.archive.layout import Layout
 from exporter.archive.lock import CAPTURE, ArchiveLock
 from exporter.archive.manifest import FROM_FILE
 from exporter.archive.reader import is_archive
+from exporter.arguments import checked
 from exporter.capture.events import AssetsCompleted, CaptureEvent
 from exporter.capture.outcome import CaptureOutcome, CaptureSettings
 from exporter.capture.run import CaptureRun
@@ -28,8 +29,10 @@ from exporter.http.deadline import Timeouts
 from exporter.http.engine import Engine
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.http.user_agent import user_agent_of
+from exporter.library.backup import require_blog_id
 from exporter.library.blog_addresses import entry_addresses, home_of
 from exporter.library.captured_assets import CompletedAssets, complete_assets
+from exporter.library.running import run_alone
 from exporter.library.status import SUCCESSES
 from exporter.library.views import finish_forgetting, present_views, refresh_latest
 from exporter.message import suggested
@@ -47,8 +50,9 @@ _CHOSEN: Final = frozenset({Origin.OPTION, Origin.VARIABLE, Origin.BLOG, Origin.
 """The sources of limits that a person sets. A profile's limits are for a service's API, not for its pages."""
 
 
+@checked
 def capture(
-    archive: Path,
+    archive: Path | str,
     blog_id: str,
     settings: Settings,
     engine: Engine,
@@ -75,6 +79,8 @@ def capture(
         NoArchive: the folder holds other files.
         RunRefused: the last backup was refused, so the pages may be those of another blog.
     """
+    require_blog_id(blog_id)
+    archive = Path(archive)
     writer.require_place(archive, blog_id)
     _refuse_after_refusal(archive)
     home = home_of(archive, blog_id, settings)
@@ -113,6 +119,43 @@ def capture(
         archive, engine, how, clock or SystemClock(), lambda: list(entry_addresses(archive, settings)), service
     )
     return PageCapture(run, settings.wait_lock.total_seconds(), settings)
+
+
+@checked
+def capture_blog(
+    archive: Path | str,
+    blog_id: str,
+    settings: Settings,
+    *,
+    dry_run: bool = False,
+    on_event: Callable[[CaptureEvent], None] = lambda _: None,
+    on_retry: Callable[[RetryEvent], None] = lambda _: None,
+) -> CaptureOutcome:
+    """Capture the public pages of a blog, and return the outcome; its ``exit_code`` is 3 if some could not be read.
+
+    Args:
+        archive: the archive's folder; a new one is made when the blog answers.
+        blog_id: the blog.
+        settings: the limits, and the blog's addresses.
+        dry_run: only read robots.txt, the home page, sitemaps and feeds; write nothing.
+        on_event: called with each event.
+        on_retry: called when a retry was scheduled.
+
+    Raises:
+        UsageError: as for :func:`capture`, or an event loop runs already.
+        BlogExporterError: nothing was captured.
+    """
+
+    async def run() -> CaptureOutcome:
+        async with (
+            Engine() as engine,
+            capture(archive, blog_id, settings, engine, dry_run=dry_run, on_retry=on_retry) as made,
+        ):
+            async for event in made:
+                on_event(event)
+        return made.outcome
+
+    return run_alone(run, "capture_blog", "asyncio.to_thread")
 
 
 def _refuse_after_refusal(archive: Path) -> None:
