@@ -33,4 +33,5 @@ from exporter.settings import Settings as Settings
 from exporter.source.discovery import discover as discover
 from exporter.source.export_files import find_export_files as find_export_files
 
+Archive = _ExportableArchive
 __version__: str

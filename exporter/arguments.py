@@ -98,7 +98,11 @@ def fitted(value: Any, hint: Any) -> Any:
     """
     kind = get_origin(hint) or hint
     if kind in _UNIONS:
-        for each in get_args(hint):
+        options = get_args(hint)
+        if isinstance(value, str) and str in options and Path in options:
+            fitted(value, Path)
+            return value  # it may be an address, and a path would lose one of its slashes
+        for each in options:
             try:
                 return fitted(value, each)
             except ValueError:

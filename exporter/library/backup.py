@@ -205,6 +205,7 @@ def backup(
     """
     archive = Path(archive)
     writer.require_place(archive, service.blog_id)
+    is_closing = settings.closing is not None  # content that is not read today may be gone tomorrow
     locate = locate or _at_new_host(archive, service.blog_id)
     check_fallback(settings.archive_fallback)
     assets = AssetSettings(
@@ -216,7 +217,7 @@ def backup(
         service_url=settings.base_url,
         concurrency=settings.concurrency,
         max_bytes=settings.max_asset_size,
-        retry_lost=retry_lost,
+        retry_lost=retry_lost or is_closing,
         accept_doubtful=accept_doubtful,
         skipped_hosts=settings.skip_asset_hosts,
         locate=locate,
@@ -225,7 +226,7 @@ def backup(
         service.blog_id,
         recorded_url or _address_of(service) or settings.base_url or "",
         concurrency=settings.concurrency,
-        refresh=Refresh(settings.refresh),
+        refresh=Refresh.ALL if is_closing else Refresh(settings.refresh),
         max_age=settings.max_age,
         accept_removals=accept_removals,
         dry_run=dry_run,

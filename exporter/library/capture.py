@@ -38,7 +38,7 @@ from exporter.library.views import finish_forgetting, present_views, refresh_lat
 from exporter.message import suggested
 from exporter.service.declarations import BLOG_V1, PUBLIC_SITE
 from exporter.setting_sources import Origin
-from exporter.settings import Settings
+from exporter.settings import SETTINGS, Settings
 
 _LOCK_POLL_SECONDS: Final = 0.2
 _MAX_RETRIES: Final = 3
@@ -171,9 +171,10 @@ def _refuse_after_refusal(archive: Path) -> None:
 
 
 def _own(settings: Settings, name: str) -> Any:
-    """Return a limit that a person set, or else that of public pages."""
-    if settings.sources.get(name) is not None and settings.sources[name].origin in _CHOSEN:
-        return settings.get(name)
+    """Return a limit that a person or a program set, or else that of public pages."""
+    source, value = settings.sources.get(name), settings.get(name)
+    if (value != SETTINGS[name].default_value) if source is None else source.origin in _CHOSEN:
+        return value
     default = PUBLIC_SITE.defaults[name]
     return int(default) if name == "concurrency" else float(default)
 
