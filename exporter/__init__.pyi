@@ -14,6 +14,7 @@ from exporter.library.backup_blog import open_backup as open_backup
 from exporter.library.capture import capture_blog as capture_blog
 from exporter.library.compare import Compared as Compared
 from exporter.library.compare import compare_blog as compare_blog
+from exporter.library.export import ExportableArchive as _ExportableArchive
 from exporter.library.export import Exported as Exported
 from exporter.library.export import copy_site as copy_site
 from exporter.library.export import export_blog as export_blog

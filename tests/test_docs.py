@@ -100,8 +100,8 @@ def test_the_examples_of_the_library_run(
     assert "retries is -5: a whole number from 0 to 100 is expected." in lines
     assert any(line.startswith("intact True") for line in lines)
     assert "WordPress True Counter()" in lines, lines[-5:]
-    written = {"blog", "blogs", "second-disk", "for-wordpress", "for-wordpress.NOT-PUBLIC", "site-to-publish", "pages"}
-    assert {path.name for path in tmp_path.iterdir()} >= written
+    folders = {"blog", "blogs", "second-disk", "for-wordpress", "for-wordpress.NOT-PUBLIC", "site-to-publish", "pages"}
+    assert {path.name for path in tmp_path.iterdir()} >= folders
 
 
 def test_the_examples_of_the_library_have_the_right_types(tmp_path: Path) -> None:
