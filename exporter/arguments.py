@@ -13,7 +13,7 @@ from dataclasses import fields
 from datetime import date, datetime, timedelta, tzinfo
 from functools import cache, wraps
 from pathlib import Path
-from types import NoneType, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Final, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from exporter.errors import UsageError
@@ -145,6 +145,8 @@ def _unfit(value: Any, hint: Any) -> ValueError:
             texts = [text.strip() for text in value.split(",")] if isinstance(value, str) else value
             suggested = "frozenset({" + ", ".join(map(repr, texts)) + "})"
             return ValueError(message("a set is expected, such as {example}", example=printable(suggested, 200)))
+    if isinstance(value, str) and Path in options:
+        return ValueError(message("the path of a file or folder is expected"))
     names = " | ".join(map(_type_name, options))
     example = next((_EXAMPLES[each] for each in options if each in _EXAMPLES), None)
     if example is not None:
@@ -171,7 +173,8 @@ class _Names(dict[str, Any]):
 def _signature(function: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Any]]:
     declared: Any = inspect.unwrap(function)
     names = _Names(vars(builtins) | declared.__globals__)
-    return inspect.signature(declared), get_type_hints(declared, localns=names)
+    stated = {name: hint for name, hint in declared.__annotations__.items() if name != "return"}
+    return inspect.signature(declared), get_type_hints(SimpleNamespace(__annotations__=stated), localns=names)
 
 
 @cache

@@ -90,6 +90,7 @@ class Archive(ArchiveReader):
         finally:
             state.close()
 
+    @checked
     def record(self, kind: Kind, record_id: str, at: int | None = None) -> history.RecordVersion | None:
         """Return a record as of version ``at``; see :func:`~exporter.archive.history.record_at`."""
         from exporter.archive import history
@@ -102,6 +103,7 @@ class Archive(ArchiveReader):
 
         return history.last_known(self, kind, record_id, at)
 
+    @checked
     def revisions(self, kind: Kind, record_id: str) -> list[history.Revision]:
         """Return what happened to a record, oldest first; see :func:`~exporter.archive.history.revisions`."""
         from exporter.archive import history
@@ -114,6 +116,7 @@ class Archive(ArchiveReader):
 
         return history.diff_versions(self, before, after, service)
 
+    @checked
     def version_at(self, text: str | None, timezone: tzinfo = UTC) -> int:
         """Return the version that a number or a date selects, the newest for ``None``.
 

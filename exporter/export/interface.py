@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, Protocol
@@ -65,7 +65,7 @@ class Preset(StrEnum):
 _MAX_LIMIT: Final = 10**15
 _RULES: Final[dict[str, Callable[[str], Any]]] = {
     "body": OneOf("markdown", "html"),
-    "wordpress_body": OneOf("", "html", "blocks", "plain"),
+    "wordpress_body": OneOf("html", "blocks", "plain"),
     "max_entries": WholeNumber(0, _MAX_LIMIT),
     "max_bytes": WholeNumber(0, _MAX_LIMIT),
 }
@@ -150,11 +150,13 @@ class ExportOptions:
 
     def __post_init__(self) -> None:
         fit_fields(self)
-        for name, read in _RULES.items():
-            try:
-                accepted(read, getattr(self, name))
-            except ValueError as error:
-                raise wrong(name, getattr(self, name), error) from None
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.name in _RULES and value != each.default:
+                try:
+                    accepted(_RULES[each.name], value)
+                except ValueError as error:
+                    raise wrong(each.name, value, error) from None
         if self.as_of is not None and self.as_of.tzinfo is None:
             raise wrong("as_of", self.as_of, ValueError(message("a time with a time zone is expected")))
         check_days(self.since, self.until)
