@@ -165,7 +165,8 @@ def test_a_set_and_an_empty_declaration_are_right() -> None:
 
 
 def test_functions_check_their_arguments(archive: Path, tmp_path: Path, subtests: pytest.Subtests) -> None:
-    found, settings, options = Archive.open(archive), Settings(), exporter.ExportOptions()
+    found, options = Archive.open(archive), exporter.ExportOptions()
+    settings = Settings(base_url="http://127.0.0.1:9")
     calls: dict[str, Callable[[], object]] = {
         "only is 'publik': one of public, private, all": lambda: CALL.export_blog(
             archive, "wxr", tmp_path / "out", options, only="publik"

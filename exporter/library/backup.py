@@ -103,7 +103,6 @@ async def open_service(
     Raises:
         UsageError: the address, the token or a limit is invalid, or a service that reads files gets no file.
     """
-    require_blog_id(blog_id)
     if files is not None:
         from exporter.source.export_files import ExportFiles  # noqa: PLC0415 - an API needs no files
         from exporter.source.file_index import FileClient  # noqa: PLC0415 - an API needs no index
@@ -154,12 +153,14 @@ def _recorder(settings: Settings) -> ExchangeRecorder:
     return ExchangeRecorder(AnswerMemory(settings.max_body), settings.auth_header, settings.auth_query or "")
 
 
-def require_blog_id(text: str) -> None:
-    """Refuse a text that no service knows a blog by, such as an address.
+def require_blog_id(text: str, archive: Path) -> None:
+    """Refuse to begin an archive for a text that no service knows a blog by, such as an address.
 
     Raises:
         UsageError: it is no host or name, with a port and folders if the service needs them.
     """
+    if is_archive(Layout(archive)):
+        return
     if not _BLOG_ID.fullmatch(text) or ".." in text:
         reason = message("the ID of a blog is expected, such as name.blog.example.jp, without https://")
         raise wrong("blog_id", text, ValueError(reason))
@@ -204,6 +205,7 @@ def backup(
         UsageError: the archive belongs to another blog, or a setting is invalid.
     """
     archive = Path(archive)
+    require_blog_id(service.blog_id, archive)
     writer.require_place(archive, service.blog_id)
     is_closing = settings.closing is not None  # content that is not read today may be gone tomorrow
     locate = locate or _at_new_host(archive, service.blog_id)

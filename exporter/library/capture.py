@@ -79,8 +79,8 @@ def capture(
         NoArchive: the folder holds other files.
         RunRefused: the last backup was refused, so the pages may be those of another blog.
     """
-    require_blog_id(blog_id)
     archive = Path(archive)
+    require_blog_id(blog_id, archive)
     writer.require_place(archive, blog_id)
     _refuse_after_refusal(archive)
     home = home_of(archive, blog_id, settings)
