@@ -1,4 +1,4 @@
-"""Check what a Python program passes to the public API, by the declared types. A mistake is a :class:`UsageError`.
+"""Check the values that a Python program passes to the public API, by their declared types; refuse others.
 
 The command line only has texts, and readers check them (:mod:`exporter.setting_types`). A program has values of any
 type. Without a check here a wrong one fails much later, or silently means something else.
@@ -51,7 +51,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def fit_fields(instance: Any) -> None:
-    """Check the fields of a dataclass by their annotations, for its ``__post_init__``.
+    """Check a dataclass' fields by their annotations, for ``__post_init__``.
 
     Raises:
         UsageError: a field has another type.
@@ -62,7 +62,7 @@ def fit_fields(instance: Any) -> None:
 
 
 def replace_field(instance: Any, name: str, value: Any) -> None:
-    """Set a field of an immutable dataclass, for its ``__post_init__``."""
+    """Set an immutable dataclass' field, for ``__post_init__``."""
     if value is not getattr(instance, name):
         object.__setattr__(instance, name, value)
 

@@ -44,7 +44,7 @@ async def open_backup(
     Args:
         archive: the archive's folder; the first backup that gets an answer makes it.
         blog_id: the blog, such as ``NAME.blog.example.jp``.
-        settings: where the service is, what to read, and which views to keep.
+        settings: the address of the service, the parts to read, and the views to keep.
         files: the export files to read instead of a service, from ``find_export_files``.
         engine: sends the requests. The blogs of one engine share connections and rate limits. ``None`` makes a new one.
         accept_removals: record removals even if a large part of the blog is gone.
@@ -104,7 +104,7 @@ def backup_blog(
     Args:
         archive: as the others, as for :func:`open_backup`.
         blog_id: the blog, such as ``NAME.blog.example.jp``.
-        settings: where the service is, what to read, and which views to keep.
+        settings: the address of the service, the parts to read, and the views to keep.
         files: the export files to read instead of a service.
         accept_removals: record removals even if a large part of the blog is gone.
         accept_join: join a second source even if it has hardly any entry of the archive.

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def run_alone(work: Callable[[], Coroutine[Any, Any, T]], call: str, instead: str) -> T:
-    """Run work in an event loop of its own. SIGINT cancels it, and then raises ``KeyboardInterrupt``.
+    """Run work in a separate event loop. SIGINT cancels it, and then raises ``KeyboardInterrupt``.
 
     Args:
         work: starts it.

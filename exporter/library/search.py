@@ -33,7 +33,7 @@ def search_blog(
 
     Args:
         archive: the archive.
-        words: every word must occur, as any part of a text; a phrase stands in double quotes.
+        words: every word must occur, as any part of a text; put a phrase in double quotes.
         settings: the time zone of ``since``, and how the service's records are read.
         kind: search only this kind.
         since: only texts written on this day, or at this time, or later.

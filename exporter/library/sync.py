@@ -89,7 +89,7 @@ def sync(
 
 
 def refresh_restored(archive: Archive, settings: Settings) -> bool:
-    """Update ``latest/`` of a restored archive, and return whether it has any."""
+    """Update a restored archive's ``latest/``, and return whether it exists."""
     if not archive.versions() or not archive.layout.latest.is_dir():
         return False
     from exporter.library.views import refresh  # noqa: PLC0415 - copies to other places have no views
