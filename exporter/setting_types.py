@@ -8,11 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import field, fields
-from datetime import date, timedelta, timezone, tzinfo
+from datetime import date, datetime, timedelta, timezone, tzinfo
+from functools import cache
+from inspect import isfunction
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 from urllib.parse import urlsplit
 
+from exporter.arguments import fitted
 from exporter.message import Message, listed, message
 from exporter.text import printable
 
@@ -21,6 +24,7 @@ T = TypeVar("T")
 _DURATION: Final = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[smhdw]?)")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _MAX_SECONDS: Final = 100 * 365 * 86400
+_MAX_BYTES: Final = 10**15
 _SIZE: Final = re.compile(r"(?P<amount>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>B|[KMGT]I?B?|)", re.IGNORECASE)
 _POWERS: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _OFFSET: Final = re.compile(r"(?P<sign>[+-])(?P<hours>[0-9]{2}):?(?P<minutes>[0-9]{2})")
@@ -73,7 +77,10 @@ def size(text: str) -> int:
     amount, unit = float(found["amount"]), found["unit"].upper()
     if not unit and amount:
         raise ValueError(message("a size needs a unit: {n}B for bytes, {n}KB, {n}MB or {n}GB", n=found["amount"]))
-    return int(amount * (1024 if "I" in unit else 1000) ** _POWERS[unit.rstrip("B").rstrip("I")])
+    found_bytes = amount * (1024 if "I" in unit else 1000) ** _POWERS[unit.rstrip("B").rstrip("I")]
+    if found_bytes > _MAX_BYTES:
+        raise ValueError(message("a size of at most 1000TB is expected"))
+    return int(found_bytes)
 
 
 def zone(text: str) -> tzinfo:
@@ -284,6 +291,14 @@ class Setting(NamedTuple):
         """The default as the reader returns it; ``None`` if the setting has none."""
         return None if self.default is None else self.read(self.default)
 
+    def accepted(self, value: Any) -> Any:
+        """Return a value that a program passes; ``None`` only for a setting without a default.
+
+        Raises:
+            ValueError: it has another type, or the reader refuses its text.
+        """
+        return None if value is None and self.default is None else accepted(self.read, value)
+
     @property
     def choices(self) -> tuple[str, ...]:
         """All texts that are allowed; empty if they cannot be listed."""
@@ -295,6 +310,53 @@ class Setting(NamedTuple):
         if self.choices:
             return "|".join(self.choices)
         return "N" if isinstance(self.read, WholeNumber) else _METAVARS.get(self.read, "TEXT")
+
+
+def accepted(read: Callable[[str], T], value: Any) -> T:
+    """Return a value that a program passes, if the reader returns such a value for some text.
+
+    Raises:
+        ValueError: it has another type, or the reader refuses its text.
+    """
+    kept: Any = fitted(value, _type_of(read))
+    if isinstance(kept, tzinfo):
+        _require_offset(kept)
+    else:
+        found = read(_text_of(read, kept))
+        if isinstance(found, str | frozenset | tuple):
+            return found
+    result: T = kept
+    return result
+
+
+@cache
+def _type_of(read: Callable[[str], Any]) -> Any:
+    """Return the type of the values that a reader returns."""
+    if isinstance(read, type):
+        return read
+    return get_type_hints(read if isfunction(read) else type(read).__call__)["return"]
+
+
+def _text_of(read: Callable[[str], Any], value: Any) -> str:
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds():f}s"
+    if isinstance(value, frozenset | tuple):
+        if not all(each.strip() and "," not in each for each in value):
+            raise ValueError(message("texts that are not empty and have no comma are expected"))
+        return ",".join(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        # No reader accepts more digits, and Python does not write many of them.
+        value = max(-_MAX_BYTES - 1, min(value, _MAX_BYTES + 1))
+    return f"{value}B" if read is size else setting_text(value)
+
+
+def _require_offset(zone_: tzinfo) -> None:
+    try:
+        offset = datetime(2000, 1, 1, tzinfo=zone_).utcoffset()
+    except Exception:  # noqa: BLE001 - a class of the program
+        offset = None
+    if offset is None:
+        raise ValueError(message("a time zone such as Asia/Tokyo or an offset such as +09:00 is expected"))
 
 
 def setting(read: Callable[[str], T], default: str, help_line: Message) -> T:

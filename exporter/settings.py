@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import date, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from exporter.arguments import fitted, replace_field, wrong
 from exporter.errors import UsageError
 from exporter.frozen import frozen
 from exporter.message import message, system_reason
@@ -56,15 +57,8 @@ _BASE: Final = "{base_url}"
 _ADDRESSES: Final = frozenset({"base_url", "profile", "service"})
 """The settings that name a service with an API, for all blogs of which nothing else does."""
 _BELOW_BASE: Final = ("oauth_authorize_url", "oauth_token_url", "oauth_revoke_url")
-_KEPT_HERE: Final = (
-    "token",
-    "token_secret",
-    "client_secret",
-    "new_home_token",
-    "token_command",
-    "on_failure",
-    "ping_url",
-)
+_SECRETS: Final = ("token", "token_secret", "client_secret", "new_home_token")
+_KEPT_HERE: Final = (*_SECRETS, "token_command", "on_failure", "ping_url")
 _NOT_SETTINGS: Final = {"TOKEN", "TOKEN_SECRET", "NEW_HOME_TOKEN", "CLIENT_SECRET", "CONFIG"} | {
     "EVENT", "EXIT_CODE", "BLOG", "ARCHIVE", "MESSAGE", "PROGRESS",
 }  # fmt: skip
@@ -76,8 +70,11 @@ variables of an ``on_failure`` command. Such a command may call this program."""
 class Settings:
     """All settings, and the secrets, which no option and no profile can hold: the token, the client's, a new home's.
 
+    Raises:
+        UsageError: a value has another type, or its option would refuse it. The message names the field.
+
     Attributes:
-        of_service: the settings that the service modules declare, by name.
+        of_service: the settings that the service modules declare, by name; those left out get their defaults.
         token_for: with a token, the origins that may receive it; the settings say which, or where the token is.
         withheld: where a token is that the service must not receive; empty without one.
         sources: where each setting came from, by its name; ``token`` too, if there is one.
@@ -169,15 +166,35 @@ class Settings:
     oauth_revoke_url: str | None = unset(some_text, message("Address that revokes access tokens."))
     oauth_pkce: bool = setting(yes_or_no, "yes", message("Protect the sign-in with PKCE."))
 
-    of_service: Mapping[str, Any] = field(
-        default_factory=lambda: {name: each.default_value for name, each in SERVICE_SETTINGS.items()}, hash=False
-    )
+    of_service: Mapping[str, Any] = field(default_factory=dict, hash=False)
     withheld: str = field(default="", kw_only=True)
     token: str | None = field(default=None, repr=False)
     token_secret: str | None = field(default=None, repr=False)
     client_secret: str | None = field(default=None, repr=False)
     new_home_token: str | None = field(default=None, repr=False)
     sources: Mapping[str, Source] = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name, each in _OWN_SETTINGS.items():
+            value = getattr(self, name)
+            if value is not _DEFAULTS[name]:
+                replace_field(self, name, _accepted(name, each, value))
+        for name in _SECRETS:
+            _require(name, getattr(self, name), str | None, secret=True)
+        for name, hint in (("withheld", str), ("of_service", Mapping), ("sources", Mapping)):
+            _require(name, getattr(self, name), hint)
+        for name in self.of_service:
+            if name not in SERVICE_SETTINGS:
+                unknown = message("{place} is not a setting", place=f"of_service[{name!r}]")
+                raise UsageError("{sentence}.", sentence=with_guess(unknown, str(name), SERVICE_SETTINGS))
+        replace_field(
+            self,
+            "of_service",
+            {
+                name: _accepted(name, each, self.of_service[name]) if name in self.of_service else each.default_value
+                for name, each in SERVICE_SETTINGS.items()
+            },
+        )
 
     def get(self, name: str) -> Any:
         """Return the value of the setting with this name."""
@@ -189,7 +206,24 @@ class Settings:
         return replace(self, **kept)
 
 
-SETTINGS: Final[dict[str, Setting]] = {**settings_in(Settings), **SERVICE_SETTINGS}
+_OWN_SETTINGS: Final = settings_in(Settings)
+_DEFAULTS: Final = {each.name: each.default for each in fields(Settings)}
+SETTINGS: Final[dict[str, Setting]] = {**_OWN_SETTINGS, **SERVICE_SETTINGS}
+
+
+def _accepted(name: str, known: Setting, value: Any) -> Any:
+    try:
+        return known.accepted(value)
+    except ValueError as error:
+        # Recipients may be secret keys by mistake.
+        raise wrong(name, value, error, secret=known.read is words) from None
+
+
+def _require(name: str, value: Any, hint: Any, *, secret: bool = False) -> None:
+    try:
+        fitted(value, hint)
+    except ValueError as error:
+        raise wrong(name, value, error, secret=secret) from None
 
 
 class BlogTable(NamedTuple):
@@ -382,7 +416,7 @@ def resolve(
     secrets = _secrets(values, places, environment, file, owners, warn)
     return Settings(
         **{name: value for name, value in values.items() if name not in SERVICE_SETTINGS},
-        of_service={name: values.get(name, each.default_value) for name, each in SERVICE_SETTINGS.items()},
+        of_service={name: value for name, value in values.items() if name in SERVICE_SETTINGS},
         **secrets,
         sources=places,
     )

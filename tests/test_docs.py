@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import mypy.api
 import pytest
 
 from exporter import errors
@@ -14,8 +15,11 @@ from exporter.setting_sources import PREFIX
 from exporter.settings import SETTINGS
 from exporter.worker import Worker
 from tests.cli.conftest import Program
+from tests.move.home import running_home
 from tests.support.demo_service import DemoService
+from tests.support.styled_blog import styled_blog
 from tests.support.workers import call_here
+from tests.wordpress.fake import LOGIN, in_thread
 
 ROOT = Path(__file__).parent.parent
 COMMANDS_PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
@@ -72,21 +76,46 @@ def test_the_examples_of_the_library_run(
 ) -> None:
     """The page's examples run in their order, in one namespace, against the sample service."""
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
-    examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(examples) == 8
-    blog = demo_blog()
-    with DemoService(blog).run_in_thread() as service:
+    monkeypatch.setenv("NEW_HOME_PASSWORD", LOGIN[1])
+    blog, pages = demo_blog(), styled_blog(3)
+    with DemoService(blog).run_in_thread() as service, in_thread(running_home()) as home, pages.serving_in_thread():
+        real = {
+            "https://api.example.jp": service.base_url,
+            "https://new.example.jp/": home.url,
+            "https://name.blog.example.jp/": f"{pages.origin}/",
+            "NAME.blog.example.jp": blog.blog_id,
+            "concurrency=4": "assets='none'",
+            "rate=2": "rate=10_000, skip_asset_hosts={'pictures.example.jp', 'video.example.com'}",
+            '"me"': repr(LOGIN[0]),
+        }
         namespace: dict[str, object] = {}
-        for example in examples:
-            real = example.replace("concurrency=4", "assets='none'").replace("NAME.blog.example.jp", blog.blog_id)
-            real = real.replace("https://api.example.jp", service.base_url)
-            exec(compile(real, "docs/library.md", "exec"), namespace)
-    said = capsys.readouterr().out
-    assert "saved 1 0" in said
-    assert "intact True" in said
-    assert {path.name for path in tmp_path.iterdir()} >= {"blog", "for-wordpress", "for-wordpress.NOT-PUBLIC"}
-    assert (tmp_path / "site-to-publish" / "index.html").is_file()
+        for example in library_examples():
+            text = example
+            for written, meant in real.items():
+                text = text.replace(written, meant)
+            exec(compile(text, "docs/library.md", "exec"), namespace)
+    lines = capsys.readouterr().out.splitlines()
+    for line in ("saved 1 0", "saved 0", "public True 0", "captured 0"):
+        assert line in lines
+    assert "retries is -5: a whole number from 0 to 100 is expected." in lines
+    assert any(line.startswith("intact True") for line in lines)
+    assert "WordPress True Counter()" in lines, lines[-5:]
+    folders = {"blog", "blogs", "second-disk", "for-wordpress", "for-wordpress.NOT-PUBLIC", "site-to-publish", "pages"}
+    assert {path.name for path in tmp_path.iterdir()} >= folders
+
+
+def test_the_examples_of_the_library_have_the_right_types(tmp_path: Path) -> None:
+    page = tmp_path / "library_page.py"
+    page.write_text("\n".join(library_examples()), encoding="utf-8")
+    said, trouble, code = mypy.api.run(
+        ["--strict", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache"), str(page)]
+    )
+    assert (code, trouble) == (0, ""), said
+
+
+def library_examples() -> list[str]:
+    text = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
 
 
 def documented(command: str) -> list[str]:

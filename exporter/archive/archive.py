@@ -6,25 +6,26 @@ Each method imports the module that does the work when it is first called: most 
 from __future__ import annotations
 
 from datetime import UTC
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from exporter.archive.layout import MAX_PRUNES, Layout
 from exporter.archive.manifest import ArchiveInfo
 from exporter.archive.reader import ArchiveReader, is_archive
+from exporter.arguments import argument, checked
 from exporter.clock import timestamp
 from exporter.errors import BlogExporterError, Interrupted
+from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime, tzinfo
-    from pathlib import Path
 
     from exporter.archive import history, prune, repair, verify
     from exporter.archive.assets import AssetStore
     from exporter.archive.checks import Finding
     from exporter.archive.lock import ArchiveLock
     from exporter.model.changes import RecordChange
-    from exporter.model.kinds import Kind
     from exporter.service.interface import Records
 
 _Result = TypeVar("_Result")
@@ -38,7 +39,8 @@ class Archive(ArchiveReader):
     """
 
     @classmethod
-    def open(cls, path: Path) -> Self:
+    @checked
+    def open(cls, path: Path | str) -> Self:
         """Open the archive at ``path``.
 
         Raises:
@@ -46,7 +48,7 @@ class Archive(ArchiveReader):
             NewerFormat: it needs a newer program.
             ArchiveDamaged: ``archive.json`` cannot be read.
         """
-        return cls(path)
+        return cls(Path(path))
 
     @classmethod
     def create(cls, path: Path, blog_id: str, created_at: datetime, service: str | None = None) -> Self:
@@ -81,13 +83,14 @@ class Archive(ArchiveReader):
             NoSuchRecord: the archive has no version ``at``.
             ArchiveDamaged: a record is damaged, and the archive has no other copy of it.
         """
-        state = self.state(at, [kind])
+        state = self.state(at, [argument("kind", kind, Kind)])
         try:
             # State.scan would share the parsed objects with other readers; these belong to the caller.
             yield from ((line.record_id, line.record()) for line in state.lines(kind))
         finally:
             state.close()
 
+    @checked
     def record(self, kind: Kind, record_id: str, at: int | None = None) -> history.RecordVersion | None:
         """Return a record as of version ``at``; see :func:`~exporter.archive.history.record_at`."""
         from exporter.archive import history
@@ -100,6 +103,7 @@ class Archive(ArchiveReader):
 
         return history.last_known(self, kind, record_id, at)
 
+    @checked
     def revisions(self, kind: Kind, record_id: str) -> list[history.Revision]:
         """Return what happened to a record, oldest first; see :func:`~exporter.archive.history.revisions`."""
         from exporter.archive import history
@@ -112,6 +116,7 @@ class Archive(ArchiveReader):
 
         return history.diff_versions(self, before, after, service)
 
+    @checked
     def version_at(self, text: str | None, timezone: tzinfo = UTC) -> int:
         """Return the version that a number or a date selects, the newest for ``None``.
 

@@ -47,6 +47,7 @@ from exporter.archive.names import later_ids
 from exporter.archive.safe_files import MAX_DOCUMENT_BYTES, FileTooLarge, HeldFolder, NotPlain, newest_lines
 from exporter.archive.segments import missing_manifest, require_size, stated_segments, wrong_sizes
 from exporter.archive.state import State
+from exporter.arguments import argument
 from exporter.errors import ArchiveDamaged, BlogExporterError, NewerFormat, NoArchive, NoSuchRecord, UsageError
 from exporter.message import suggested, system_reason
 from exporter.model.kinds import Kind
@@ -210,7 +211,7 @@ class ArchiveReader:
             )
         if at is None:
             return versions[-1]
-        if at not in versions:
+        if argument("at", at, int) not in versions:
             raise NoSuchRecord(
                 "There is no version {at}: this archive has {oldest} to {newest}.",
                 at=at,

@@ -312,9 +312,6 @@ def back_up(
     from exporter.archive.settings_file import require_archive_if_known
     from exporter.cli.notify import notifying
 
-    if settings.closing is not None:
-        # Content that is not read today may be gone tomorrow.
-        settings, how = replace(settings, refresh="all"), {**how, "retry_lost": True}
     if dry_run:
         if not new:
             require_archive_if_known(root, label)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from exporter.cli.blog_names import completed_address, is_web_address
-from exporter.cli.export_options import check_choice, choice_options, chosen
+from exporter.cli.export_options import choice_options, chosen
 from exporter.cli.help import PATH, OrderedCommand, cli_command
 from exporter.cli.options import archive_argument, given_settings, opened, require_new_file, with_config
 from exporter.cli.output import OnLoss, Output, sentence, shown
 from exporter.errors import Incomplete
+from exporter.export.interface import check_days
 from exporter.message import message
 from exporter.settings import Settings
 from exporter.text import printable
@@ -90,20 +91,18 @@ def compare_command(
 ) -> int:
     """Run ``compare``."""
     from exporter.cli.signals import catch_signals
-    from exporter.compare.posts import Aspect, Scope
     from exporter.compare.report import document, lines, verdict
-    from exporter.library.compare import expected_posts
+    from exporter.library.compare import expected_posts, scope_of
 
-    check_choice(given)
+    check_days(given["since"], given["until"])
     home = completed_address(home) if is_web_address(home) else home
     if report is not None:
         require_new_file(report, force=given["force"])
     found, settings = opened(out, archive, given_settings(given), config)
     choice = chosen(out, found.path, found.info, settings, given)
     expected = expected_posts(found.path, choice.options, at=choice.version, only=given["only"], check=choice.check)
-    left_out = {Aspect.COMMENTS} if given["no_comments"] else set()
-    hosts = expected.old_hosts | {host.strip().rstrip(".").lower() for host in given["old_hosts"]}
-    scope = Scope(frozenset(Aspect) - left_out, fetch=not given["no_pictures"], old_hosts=hosts)
+    parts = {"comments": not given["no_comments"], "pictures": not given["no_pictures"]}
+    scope = scope_of(expected, old_hosts=given["old_hosts"], **parts)
 
     def progress(what: str, count: int) -> None:
         if count % _PROGRESS_EVERY == 0:

@@ -22,7 +22,7 @@ from exporter.cli.signals import ended_by_sigterm
 from exporter.cli.undeclared import require_declared_flags
 from exporter.errors import UsageError
 from exporter.export.formats import FORMATS, NAMED, Format
-from exporter.export.interface import Comments, ExportOptions, Paper, Preset
+from exporter.export.interface import Comments, ExportOptions, Paper, Preset, check_days
 from exporter.export.targets import TARGETS, Matter
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_form, export_blog
@@ -189,7 +189,7 @@ def check_options(form: str, given: Mapping[str, Any]) -> None:
         raise UsageError(message("--preset obsidian is for bodies in Markdown; leave out --body html."))
     chosen = {name: given[name] for name in ("at", "since", "until", "category", "tag")}
     check_form(form, only=given["only"], all_as_draft=given["all_as_draft"], chosen=chosen)
-    check_choice(given)
+    check_days(given["since"], given["until"])
     _check_target(form, given["limits_of"])
     base = given["media_base_url"]
     if base and not base.startswith("/") and absolute(base, "") is None:
@@ -222,19 +222,6 @@ def check_no_wacz_options(form: str, given: Mapping[str, Any]) -> None:
             raise UsageError(
                 "{option} is for wacz, not for {form}; leave it out.", option=option_name(option), form=form
             )
-
-
-def check_choice(given: Mapping[str, Any]) -> None:
-    """Refuse options that choose nothing at all.
-
-    Raises:
-        UsageError: names them.
-    """
-    since, until = given["since"], given["until"]
-    if since is not None and until is not None and since > until:
-        raise UsageError(
-            "No day is both in --since {since} and in --until {until}; swap them.", since=since, until=until
-        )
 
 
 def _check_target(form: str, name: str | None) -> None:

@@ -14,12 +14,12 @@ import click
 from exporter.archive.archive import Archive
 from exporter.cli.answers import keep_answers
 from exporter.cli.blog_names import completed_address
-from exporter.cli.export_options import check_choice, choice_options, chosen
+from exporter.cli.export_options import choice_options, chosen
 from exporter.cli.help import PATH, OrderedCommand, cli_command
 from exporter.cli.options import archive_argument, given_settings, settings_of, with_config
 from exporter.cli.output import Output, counted, sentence, shown
 from exporter.errors import BlogExporterError, Incomplete, Interrupted, PrivateExposed, ServiceError
-from exporter.export.interface import ExportOptions
+from exporter.export.interface import ExportOptions, check_days
 from exporter.message import listed, message, message_n
 from exporter.settings import Settings
 from exporter.text import left, printable, right
@@ -100,7 +100,7 @@ def move_command(
     from exporter.cli.signals import catch_signals
     from exporter.library.move import NewHome, Watching, map_path, move_blog
 
-    check_choice(given)
+    check_days(given["since"], given["until"])
     home = completed_address(home)
     info = Archive.open(archive).info
     settings = settings_of(out, config, given_settings(given), info.blog_id)

@@ -244,19 +244,10 @@ identity_option = click.option(
 )
 
 
-def is_place_of_copies(place: str) -> bool:
-    """Return whether a place is an address, or the folder of an encrypted copy.
-
-    Raises:
-        UsageError: the address is of an unsupported kind.
-    """
-    from exporter.copies.store import is_address
-
-    return is_address(place) or (Path(place) / "encrypted-copy.json").is_file()
-
-
 def is_copy(place: str, identities: Sequence[Path]) -> bool:
     """Return whether a place must be read through a store: an address or an encrypted folder."""
+    from exporter.copies.store import is_place_of_copies
+
     return bool(identities) or is_place_of_copies(place)
 
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from exporter.archive.layout import MANIFEST, SUMS
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import (
     complete_archives,
     complete_folders,
     duration_option,
     identity_option,
-    is_place_of_copies,
     opened,
     place_named,
     setting_options,
@@ -23,14 +21,12 @@ from exporter.cli.options import (
     with_output,
 )
 from exporter.cli.output import Output, counted, shown, size_text
-from exporter.errors import ArchiveDamaged, Incomplete
-from exporter.message import listed, message, message_n, said, suggested
+from exporter.errors import ArchiveDamaged
+from exporter.message import listed, message, said
 from exporter.settings import resolve
 from exporter.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from exporter.copies.encrypted import EncryptedStore
     from exporter.copies.transfer import SyncResult
 
@@ -94,7 +90,9 @@ def command(
     """Run ``sync``."""
     from exporter.cli.progress_bar import ProgressBar
     from exporter.copies.opening import StoreOptions
+    from exporter.copies.store import is_place_of_copies
     from exporter.copies.sync import LockRequest, SyncOptions, sync
+    from exporter.library.sync import require_whole
 
     source = place_named(source)
     lock = None if object_lock is None else LockRequest(duration_option("--object-lock", object_lock))
@@ -126,42 +124,7 @@ def command(
     )
     if locked is not None and (locked.unlocked or out.verbosity >= 0):
         warn_about_locked(out, locked)
-    failed = [each for each in synced if each.error is not None]
-    damaged = sum(len(each.damaged) for each in synced)
-    there = sum(len(each.damaged_there) for each in synced)
-    if failed:
-        raise Incomplete(
-            "{n:,} of {all:,} archives could not be synced; the lines above say why.", n=len(failed), all=len(synced)
-        )
-    if damaged:
-        text = message_n(
-            "{n:,} file in {source} is damaged or missing and was not sent: run verify {source}.",
-            "{n:,} files in {source} are damaged or missing and were not sent: run verify {source}.",
-            damaged,
-            source=source,
-        )
-        raise ArchiveDamaged(text)
-    if there:
-        where: dict[str, Any] = {"target": target, "repair": suggested("verify", "--repair", target)}
-        if not sends_objects and any(_is_document(each.damaged_there) for each in synced):
-            text = message_n(
-                "{n:,} file in {target} is wrong: run {repair}, and sync again.",
-                "{n:,} files in {target} are wrong: run {repair}, remove the files that it names, and sync again.",
-                there,
-                **where,
-            )
-        else:
-            text = message_n(
-                "{n:,} file in {target} is wrong: remove it there, and run sync again.",
-                "{n:,} files in {target} are wrong: remove them there, and run sync again.",
-                there,
-                **where,
-            )
-        raise ArchiveDamaged(text)
-    if any(each.rolled_back for each in synced):
-        raise ArchiveDamaged(
-            "{target} was rolled back since the last sync: find out why, and run verify {target}.", target=target
-        )
+    require_whole(synced, source, target, sends_objects=sends_objects)
     return 0
 
 
@@ -174,6 +137,8 @@ def _recipients(target: str, given: tuple[str, ...], file: Path | None, out: Out
     Raises:
         UsageError: the file or a setting is invalid.
     """
+    from exporter.copies.store import is_place_of_copies
+
     if not given and file is None and is_place_of_copies(target):
         settings = resolve({}, warn=out.warn)
         given, file = settings.encrypt_to, settings.recipients_file
@@ -182,11 +147,6 @@ def _recipients(target: str, given: tuple[str, ...], file: Path | None, out: Out
     from exporter.copies.age_files import recipients_in
 
     return (*given, *recipients_in(file))
-
-
-def _is_document(names: Sequence[str]) -> bool:
-    """Return whether the names include a manifest or a list of hashes, which a version in a folder needs."""
-    return any(PurePosixPath(name).name in {MANIFEST, SUMS} for name in names)
 
 
 def _print_readers(out: Output, store: EncryptedStore) -> None:
@@ -241,12 +201,8 @@ def _print(out: Output, each: SyncResult, name: str, *, dry_run: bool) -> None:
 
 def _refresh(out: Output, root: Path) -> None:
     """Update ``latest/`` of a restored archive, if it exists."""
-    archive, settings = opened(out, root, {}, None)
-    if not archive.versions():
-        return
-    if archive.layout.latest.is_dir():
-        from exporter.library.views import refresh
+    from exporter.library.sync import refresh_restored
 
-        refresh(archive, settings)
-    else:
+    archive, settings = opened(out, root, {}, None)
+    if archive.versions() and not refresh_restored(archive, settings):
         out.say("{root} has no Markdown and no site yet; to make them, run rebuild {root}.", root=root, level=1)

@@ -28,6 +28,15 @@ _REMOTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:", re.ASCII)
 _IN_A_FLEET: Final = re.compile(r"([0-9a-f]{2})/([^/]+)/archive\.json")
 
 
+def is_place_of_copies(place: str) -> bool:
+    """Return whether a place is an address, or the folder of an encrypted copy.
+
+    Raises:
+        UsageError: the address is of an unsupported kind.
+    """
+    return is_address(place) or (Path(place) / "encrypted-copy.json").is_file()
+
+
 def is_address(place: str) -> bool:
     """Return whether a place is an S3 address; otherwise it is a folder.
 

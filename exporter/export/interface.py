@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, Protocol
 
+from exporter.arguments import fit_fields, wrong
+from exporter.errors import UsageError
 from exporter.export.targets import Target
 from exporter.html.links import AddressPattern
+from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from exporter.service.interface import Records
 from exporter.service.registry import DEFAULT_SERVICE
+from exporter.setting_types import OneOf, WholeNumber, accepted
 
 if TYPE_CHECKING:
     import sqlite3
@@ -58,9 +62,33 @@ class Preset(StrEnum):
     OBSIDIAN = "obsidian"
 
 
+_MAX_LIMIT: Final = 10**15
+_RULES: Final[dict[str, Callable[[str], Any]]] = {
+    "body": OneOf("markdown", "html"),
+    "wordpress_body": OneOf("html", "blocks", "plain"),
+    "max_entries": WholeNumber(0, _MAX_LIMIT),
+    "max_bytes": WholeNumber(0, _MAX_LIMIT),
+}
+
+
+def check_days(since: date | None, until: date | None) -> None:
+    """Refuse two days between which there is no day.
+
+    Raises:
+        UsageError: names them.
+    """
+    if since is not None and until is not None and since > until:
+        raise UsageError(
+            "No day is both in --since {since} and in --until {until}; swap them.", since=since, until=until
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
     """The options of one export.
+
+    Raises:
+        UsageError: a field has another type, or a value that its option refuses. The message names the field.
 
     Attributes:
         declared: the owner's declarations about the flags.
@@ -119,6 +147,19 @@ class ExportOptions:
     preset: Preset = Preset.PLAIN
     target: Target | None = None
     service: Records = DEFAULT_SERVICE
+
+    def __post_init__(self) -> None:
+        fit_fields(self)
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.name in _RULES and value != each.default:
+                try:
+                    accepted(_RULES[each.name], value)
+                except ValueError as error:
+                    raise wrong(each.name, value, error) from None
+        if self.as_of is not None and self.as_of.tzinfo is None:
+            raise wrong("as_of", self.as_of, ValueError(message("a time with a time zone is expected")))
+        check_days(self.since, self.until)
 
     def aimed_at(self, target: Target) -> ExportOptions:
         """Return options with a target's limits, unless the user gave others."""

@@ -18,7 +18,7 @@ from aiohttp.abc import AbstractResolver
 from yarl import URL
 
 from exporter.clock import Clock, SystemClock
-from exporter.errors import RedirectRefused, ServiceError
+from exporter.errors import RedirectRefused, ServiceError, UsageError
 from exporter.frozen import frozen
 from exporter.http.address_guard import AddressGuard, check_base_url, origin_of
 from exporter.http.body import FileBody, MemoryBody, MemoryBudget, RecordedBody, Sink
@@ -101,6 +101,7 @@ class Engine:
         self._throttles = Throttles(self._clock, concurrency, after_kill=after_kill)
         self.budget = MemoryBudget(shared_memory)
         self._resolver = resolver
+        self._is_closed = False
         self._sessions: dict[tuple[AddressGuard, bool], aiohttp.ClientSession] = {}
         self._longest_pauses: dict[str, float] = {}
         self.statistics = Statistics()
@@ -109,6 +110,7 @@ class Engine:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._is_closed = True
         for session in self._sessions.values():
             await session.close()
 
@@ -286,6 +288,8 @@ class Engine:
         )
 
     def _session(self, guard: AddressGuard, *, record: bool = False) -> aiohttp.ClientSession:
+        if self._is_closed:
+            raise UsageError("The engine is closed because its {block} has ended. Make a new one.", block="async with")
         key = guard, record
         if key not in self._sessions:
             make = partial(RecordingConnector, self._clock.now) if record else aiohttp.TCPConnector

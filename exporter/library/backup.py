@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
@@ -22,6 +23,7 @@ from exporter.archive.lock import BACKUP, ArchiveLock
 from exporter.archive.names import add_name, later_ids
 from exporter.archive.reader import damaged_in_latest, is_archive, read_info
 from exporter.archive.settings_file import read_archive_settings
+from exporter.arguments import argument, checked, wrong
 from exporter.clock import Clock, SystemClock, timestamp
 from exporter.crawl.assets.download import check_fallback
 from exporter.crawl.assets.plan import AssetMode, AssetSettings
@@ -59,6 +61,7 @@ T = TypeVar("T")
 _LOCK_POLL_SECONDS: Final = 0.2
 _NOT_RECORDED: Final = (ArchiveLocked, Interrupted)
 """Another run has the archive and writes its own line, or a person ended this one."""
+_BLOG_ID: Final = re.compile(r"[^\s/:?#@\\\x00-\x1f\x7f]{1,255}(?::[0-9]{1,5})?(?:/[^\s/?#\\\x00-\x1f\x7f]+)*")
 _A_SETTING: Final = message("a setting is wrong; run the backup at a terminal to see which")
 
 
@@ -74,6 +77,7 @@ class OpenService:
     client: ServiceClient
 
 
+@checked
 @asynccontextmanager
 async def open_service(
     blog_id: str,
@@ -105,7 +109,10 @@ async def open_service(
         UsageError: the address, the token or a limit is invalid, or a service that reads files gets no file.
     """
     if files is not None:
+        from exporter.source.export_files import ExportFiles  # noqa: PLC0415 - an API needs no files
         from exporter.source.file_index import FileClient  # noqa: PLC0415 - an API needs no index
+
+        argument("files", files, ExportFiles)
 
         async with contextlib.nullcontext(engine) if engine is not None else Engine() as shared:
             format_ = files.format.of(settings).of_file(await finish_in_thread(files.digest))
@@ -164,8 +171,22 @@ def _recorder(settings: Settings) -> ExchangeRecorder:
     return ExchangeRecorder(AnswerMemory(settings.max_body), settings.auth_header, settings.auth_query or "")
 
 
+def require_blog_id(text: str, archive: Path) -> None:
+    """Refuse to begin an archive for a text that no service knows a blog by, such as an address.
+
+    Raises:
+        UsageError: it is no host or name, with a port and folders if the service needs them.
+    """
+    if is_archive(Layout(archive)):
+        return
+    if not _BLOG_ID.fullmatch(text) or ".." in text:
+        reason = message("the ID of a blog is expected, such as name.blog.example.jp, without https://")
+        raise wrong("blog_id", text, ValueError(reason))
+
+
+@checked
 def backup(
-    archive: Path,
+    archive: Path | str,
     service: OpenService,
     settings: Settings,
     *,
@@ -201,7 +222,10 @@ def backup(
     Raises:
         UsageError: the archive belongs to another blog, or a setting is invalid.
     """
+    archive = Path(archive)
+    require_blog_id(service.blog_id, archive)
     writer.require_place(archive, service.blog_id)
+    is_closing = settings.closing is not None  # content that is not read today may be gone tomorrow
     locate = locate or _at_new_host(archive, service.blog_id)
     check_fallback(settings.archive_fallback)
     assets = AssetSettings(
@@ -213,7 +237,7 @@ def backup(
         service_url=settings.base_url,
         concurrency=settings.concurrency,
         max_bytes=settings.max_asset_size,
-        retry_lost=retry_lost,
+        retry_lost=retry_lost or is_closing,
         accept_doubtful=accept_doubtful,
         skipped_hosts=settings.skip_asset_hosts,
         locate=locate,
@@ -222,7 +246,7 @@ def backup(
         service.blog_id,
         recorded_url or _address_of(service) or settings.base_url or "",
         concurrency=settings.concurrency,
-        refresh=Refresh(settings.refresh),
+        refresh=Refresh.ALL if is_closing else Refresh(settings.refresh),
         max_age=settings.max_age,
         accept_removals=accept_removals,
         dry_run=dry_run,

@@ -18,6 +18,7 @@ from exporter.archive.layout import Layout
 from exporter.archive.lock import CAPTURE, ArchiveLock
 from exporter.archive.manifest import FROM_FILE
 from exporter.archive.reader import is_archive
+from exporter.arguments import checked
 from exporter.capture.events import AssetsCompleted, CaptureEvent
 from exporter.capture.outcome import CaptureOutcome, CaptureSettings
 from exporter.capture.run import CaptureRun
@@ -28,14 +29,16 @@ from exporter.http.deadline import Timeouts
 from exporter.http.engine import Engine
 from exporter.http.retry import RetryEvent, RetryPolicy
 from exporter.http.user_agent import user_agent_of
+from exporter.library.backup import require_blog_id
 from exporter.library.blog_addresses import entry_addresses, home_of
 from exporter.library.captured_assets import CompletedAssets, complete_assets
+from exporter.library.running import run_alone
 from exporter.library.status import SUCCESSES
 from exporter.library.views import finish_forgetting, present_views, refresh_latest
 from exporter.message import suggested
 from exporter.service.declarations import BLOG_V1, PUBLIC_SITE
 from exporter.setting_sources import Origin
-from exporter.settings import Settings
+from exporter.settings import SETTINGS, Settings
 
 _LOCK_POLL_SECONDS: Final = 0.2
 _MAX_RETRIES: Final = 3
@@ -47,8 +50,9 @@ _CHOSEN: Final = frozenset({Origin.OPTION, Origin.VARIABLE, Origin.BLOG, Origin.
 """The sources of limits that a person sets. A profile's limits are for a service's API, not for its pages."""
 
 
+@checked
 def capture(
-    archive: Path,
+    archive: Path | str,
     blog_id: str,
     settings: Settings,
     engine: Engine,
@@ -75,6 +79,8 @@ def capture(
         NoArchive: the folder holds other files.
         RunRefused: the last backup was refused, so the pages may be those of another blog.
     """
+    archive = Path(archive)
+    require_blog_id(blog_id, archive)
     writer.require_place(archive, blog_id)
     _refuse_after_refusal(archive)
     home = home_of(archive, blog_id, settings)
@@ -115,6 +121,43 @@ def capture(
     return PageCapture(run, settings.wait_lock.total_seconds(), settings)
 
 
+@checked
+def capture_blog(
+    archive: Path | str,
+    blog_id: str,
+    settings: Settings,
+    *,
+    dry_run: bool = False,
+    on_event: Callable[[CaptureEvent], None] = lambda _: None,
+    on_retry: Callable[[RetryEvent], None] = lambda _: None,
+) -> CaptureOutcome:
+    """Capture the public pages of a blog, and return the outcome; its ``exit_code`` is 3 if some could not be read.
+
+    Args:
+        archive: the archive's folder; a new one is made when the blog answers.
+        blog_id: the blog.
+        settings: the limits, and the blog's addresses.
+        dry_run: only read robots.txt, the home page, sitemaps and feeds; write nothing.
+        on_event: called with each event.
+        on_retry: called when a retry was scheduled.
+
+    Raises:
+        UsageError: as for :func:`capture`, or an event loop runs already.
+        BlogExporterError: nothing was captured.
+    """
+
+    async def run() -> CaptureOutcome:
+        async with (
+            Engine() as engine,
+            capture(archive, blog_id, settings, engine, dry_run=dry_run, on_retry=on_retry) as made,
+        ):
+            async for event in made:
+                on_event(event)
+        return made.outcome
+
+    return run_alone(run, "capture_blog", "asyncio.to_thread")
+
+
 def _refuse_after_refusal(archive: Path) -> None:
     runs = Archive.open(archive).newest_backups() if is_archive(Layout(archive)) else iter(())
     read = (run["outcome"] for run in runs if not run.get(FROM_FILE) and run["outcome"] in {*SUCCESSES, "refused"})
@@ -128,9 +171,10 @@ def _refuse_after_refusal(archive: Path) -> None:
 
 
 def _own(settings: Settings, name: str) -> Any:
-    """Return a limit that a person set, or else that of public pages."""
-    if settings.sources.get(name) is not None and settings.sources[name].origin in _CHOSEN:
-        return settings.get(name)
+    """Return a limit that a person or a program set, or else that of public pages."""
+    source, value = settings.sources.get(name), settings.get(name)
+    if (value != SETTINGS[name].default_value) if source is None else source.origin in _CHOSEN:
+        return value
     default = PUBLIC_SITE.defaults[name]
     return int(default) if name == "concurrency" else float(default)
 

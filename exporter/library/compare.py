@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.layout import Layout
 from exporter.archive.state import State
+from exporter.arguments import checked
 from exporter.compare.archived import in_words, old_posts
 from exporter.compare.folder import FolderHome
 from exporter.compare.matching import Matches, match
@@ -39,6 +40,7 @@ from exporter.http.address_guard import AddressGuard, check_base_url
 from exporter.http.credentials import Credentials
 from exporter.http.engine import DOWNLOAD_POLICY, Engine
 from exporter.library.export import Only, newer_state, require_declared, wordpress_posts
+from exporter.library.running import run_alone
 from exporter.library.visibility import read_at
 from exporter.message import message
 from exporter.settings import Settings
@@ -153,6 +155,65 @@ async def open_home(
         else:
             client = home_client(shared, origin, Credentials(), settings)
             yield SiteHome(client, place, pictures, lambda count: progress("pages", count))
+
+
+def scope_of(
+    expected: Arrivals, *, comments: bool = True, pictures: bool = True, old_hosts: Iterable[str] = ()
+) -> Scope:
+    """Return the parts to compare.
+
+    Args:
+        expected: the posts that the new home should show.
+        comments: compare comments.
+        pictures: read pictures; otherwise only their addresses are compared.
+        old_hosts: further hosts that disappear with the old blog.
+    """
+    left_out = set() if comments else {Aspect.COMMENTS}
+    hosts = expected.old_hosts | {host.strip().rstrip(".").lower() for host in old_hosts}
+    return Scope(frozenset(Aspect) - left_out, fetch=pictures, old_hosts=hosts)
+
+
+@checked
+def compare_blog(
+    archive: Path | str,
+    home: Path | str,
+    settings: Settings,
+    options: ExportOptions,
+    *,
+    at: int | None = None,
+    only: Only = "public",
+    comments: bool = True,
+    pictures: bool = True,
+    old_hosts: tuple[str, ...] = (),
+    progress: Progress = lambda _what, _count: None,
+) -> Compared:
+    """Compare a new home with an archive. ``comparison.whole`` says whether nothing is missing or different.
+
+    Args:
+        archive: its folder.
+        home: the new home's address, or the folder of its pages.
+        settings: the user of the new home, time-outs and retries.
+        options: the options of the export or move; this function sets ``side`` and ``as_of``.
+        at: the version; by default the newest.
+        only: the entries to expect: public ones, private ones or all.
+        comments: compare comments.
+        pictures: read pictures; otherwise only their addresses are compared.
+        old_hosts: further hosts that disappear with the old blog.
+        progress: called with the kind and the number of things read.
+
+    Raises:
+        UsageError: nothing says which entries are public, the place is no home, or an event loop runs already.
+        NoArchive, NoSuchRecord, ArchiveDamaged: the version cannot be read.
+        NotAuthorised, ServiceError: the home cannot be read.
+    """
+    expected = expected_posts(Path(archive), options, at=at, only=only)
+
+    async def run() -> Compared:
+        async with open_home(str(home), settings, progress=progress) as opened:
+            chosen = scope_of(expected, comments=comments, pictures=pictures, old_hosts=old_hosts)
+            return await compare(opened, expected, chosen)
+
+    return run_alone(run, "compare_blog", "asyncio.to_thread")
 
 
 async def compare(home: Home, expected: Arrivals, scope: Scope) -> Compared:

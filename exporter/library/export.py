@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.state import State
+from exporter.arguments import checked
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.export.blog_title import title_for_export
 from exporter.export.folder import check_target, measure_export, write_export
@@ -27,6 +28,7 @@ from exporter.export.targets import TARGETS
 from exporter.html.text import collapse
 from exporter.library.visibility import read_at, visibility_of
 from exporter.message import message
+from exporter.model.changes import RecordChange
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from exporter.service.interface import Records
@@ -55,10 +57,11 @@ class Exported(NamedTuple):
         return self.document["side"] not in {Side.PUBLIC, Side.DRAFTS}
 
 
+@checked
 def export_blog(
-    archive: Path,
+    archive: Path | str,
     form: str,
-    target: Path,
+    target: Path | str,
     options: ExportOptions,
     *,
     at: int | None = None,
@@ -84,6 +87,7 @@ def export_blog(
         UsageError: an option is invalid, nothing says which entries are public, or a folder cannot be written.
         NoArchive, NoSuchRecord, ArchiveDamaged: the version cannot be read.
     """
+    archive, target = Path(archive), Path(target)
     known = format_named(form)
     chosen = {"at": at, "since": options.since, "until": options.until, "category": options.category,
               "tag": options.tag}  # fmt: skip
@@ -342,9 +346,10 @@ class SiteCopy:
     document: dict[str, Any]
 
 
+@checked
 def copy_site(
-    archive: Path,
-    target: Path,
+    archive: Path | str,
+    target: Path | str,
     settings: Settings,
     *,
     at: int | None = None,
@@ -376,6 +381,7 @@ def copy_site(
         copied_site,
     )
 
+    archive, target = Path(archive), Path(target)
     check_target(target, force=force)
 
     def copied(reader: Archive) -> SiteCopy:
@@ -425,6 +431,20 @@ def copy_site(
 class ExportableArchive(Archive):
     """The public API's archive, with exports, which the room ``archive`` cannot import."""
 
-    def export(self, form: str, target: Path, options: ExportOptions, **how: Any) -> list[Exported]:
-        """Write the blog as a format; other arguments as for :func:`export_blog`."""
-        return export_blog(self.path, form, target, options, **how)
+    def diff(self, before: int, after: int, service: Records | None = None) -> Iterator[RecordChange]:
+        """Yield what differs between two versions, by default in the words of the archive's own service."""
+        return super().diff(before, after, service or service_of(Settings(), self.info.service))
+
+    def export(
+        self,
+        form: str,
+        target: Path | str,
+        options: ExportOptions,
+        *,
+        at: int | None = None,
+        only: Only = "public",
+        force: bool = False,
+        dry_run: bool = False,
+    ) -> list[Exported]:
+        """Write the blog as a format, as :func:`export_blog` does."""
+        return export_blog(self.path, form, target, options, at=at, only=only, force=force, dry_run=dry_run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import hashlib
 import re
@@ -18,8 +17,9 @@ from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.layout import Layout
 from exporter.archive.reader import require_outside_archives
 from exporter.archive.state import State
+from exporter.arguments import checked
 from exporter.clock import Clock, SystemClock
-from exporter.errors import ArchiveDamaged, NotAuthorised, ServiceError, UsageError
+from exporter.errors import ArchiveDamaged, Incomplete, NotAuthorised, PrivateExposed, ServiceError, UsageError
 from exporter.export.interface import ExportOptions, Side
 from exporter.export.media import PostPicture
 from exporter.export.posts import Posts
@@ -28,6 +28,7 @@ from exporter.http.credentials import Credentials, Redactor
 from exporter.http.engine import Engine
 from exporter.http.retry import RetryEvent
 from exporter.library.export import Only, checked_options, newer_state, require_declared, wordpress_posts
+from exporter.library.running import run_alone
 from exporter.library.visibility import read_at
 from exporter.message import listed, message, message_n, said
 from exporter.model.asset import Asset
@@ -71,9 +72,21 @@ class Moved:
     report: Report
     outcome: MoveOutcome
 
+    @property
+    def exit_code(self) -> int:
+        """13 if visitors of the new home can see a private record, 3 if something is missing, otherwise 0."""
+        if self.outcome.exposed:
+            return PrivateExposed.exit_code
+        return 0 if self.outcome.whole else Incomplete.exit_code
+
     def document(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints."""
         return {"side": str(self.side), **self.report.document(), **self.outcome.document()}
+
+
+def _run(work: Coroutine[Any, Any, list[Moved]]) -> list[Moved]:
+    with contextlib.closing(work):
+        return run_alone(lambda: work, "move_blog", "asyncio.to_thread")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +103,7 @@ class Watching:
     tell: Callable[[MoveEvent], None] = lambda _: None
     warn: Callable[[str], None] = lambda _: None
     on_retry: Callable[[RetryEvent], None] = lambda _: None
-    run: Callable[[Coroutine[Any, Any, list[Moved]]], list[Moved]] = asyncio.run
+    run: Callable[[Coroutine[Any, Any, list[Moved]]], list[Moved]] = _run
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +131,10 @@ def map_path(archive: Path, home: str) -> Path:
     return folder.with_name(f"{folder.name}.moved-to-{_NOT_IN_NAMES.sub('-', _place(home))}.jsonl")
 
 
+@checked
 def move_blog(
-    archive: Path,
-    home: NewHome,
+    archive: Path | str,
+    home: NewHome | str,
     settings: Settings,
     options: ExportOptions,
     *,
@@ -135,7 +149,7 @@ def move_blog(
 
     Args:
         archive: the archive's folder, which stays unchanged.
-        home: the new home.
+        home: the new home, or its address in a browser; the map is then next to the archive.
         settings: the new home's user, time-outs and retries; the token of the blog's service is not used.
         options: the options of the export; this function sets ``side`` and ``as_of``.
         at: the version; by default the newest. Entries that were hidden or removed later are not public.
@@ -152,6 +166,8 @@ def move_blog(
         ServiceError: the new home failed. The next run resumes from the records that were made.
         PrivateExposed: the new home answered that everybody sees a private record. It was deleted if this run made it.
     """
+    archive = Path(archive)
+    home = NewHome(home, map_path(archive, home)) if isinstance(home, str) else home
     _credentials(check_address(home.url), settings)
     require_outside_archives(home.map_file)
     mover = _Mover(home, settings, watching or Watching(), clock or SystemClock(), dry_run)
@@ -383,10 +399,11 @@ def _foreign(home: HomeContent, planned: PlannedPost) -> int | None:
 def _credentials(home: str, settings: Settings) -> Credentials:
     found = new_home_credentials(home, settings)
     if settings.new_home_token and not found.token:
+        stated = settings.sources.get("new_home_token_file")
         raise UsageError(
             "The application password ({place}) is not sent to {home}, because nothing beside it says that it belongs "
             "there. If it does: --new-home-token-for {home}, or new_home_token_for in the place of the password.",
-            place=settings.sources["new_home_token_file"].place("new_home_token_file"),
+            place="new_home_token" if stated is None else stated.place("new_home_token_file"),
             home=printable(home, 200),
         )
     if not found.token:

@@ -14,9 +14,11 @@ from exporter.archive.latest import missing_parts
 from exporter.archive.layout import CAPTURE_RUNS, capture_name
 from exporter.archive.lock import BACKUP
 from exporter.archive.reader import known_damage
+from exporter.arguments import checked, wrong
 from exporter.clock import SystemClock
 from exporter.errors import ArchiveDamaged, UsageError
 from exporter.frozen import frozen
+from exporter.setting_types import accepted, duration
 
 SUCCESSES: Final = ("saved", "unchanged", "partial")
 """The outcomes of runs that saved all readable records."""
@@ -57,6 +59,7 @@ class Status:
         return next(iter(self.problems), None)
 
 
+@checked
 def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
     """Return the status of an archive.
 
@@ -65,9 +68,15 @@ def status(archive: Archive, *, max_age: timedelta | None = None) -> Status:
         max_age: the greatest age of the last success; ``None`` for no limit.
 
     Raises:
+        UsageError: ``max_age`` is negative.
         NoArchive: no run ever ended or is running.
         ArchiveDamaged: the newest manifest cannot be read.
     """
+    if max_age is not None:
+        try:
+            accepted(duration, max_age)
+        except ValueError as error:
+            raise wrong("max_age", max_age, error) from None
     last = next(archive.newest_backups(), None)
     writer = _writer(archive)
     number = archive.newest()

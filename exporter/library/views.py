@@ -35,6 +35,7 @@ from exporter.archive.layout import Layout
 from exporter.archive.prune import PrunePlan, plan_prune
 from exporter.archive.reader import damaged_in_latest
 from exporter.archive.repair import RepairedFile
+from exporter.arguments import checked
 from exporter.clock import SystemClock
 from exporter.errors import ArchiveDamaged, UsageError
 from exporter.frozen import frozen
@@ -174,6 +175,7 @@ def _counted(reader: Archive, number: int) -> State:
     return state
 
 
+@checked
 def rebuild(archive: Archive, settings: Settings, *, at: int | None = None) -> LatestRefreshed:
     """Make ``latest/`` again from the versions, with the views that the settings ask for.
 
@@ -200,14 +202,29 @@ def refresh(
         return refresh_latest(archive, present_views(settings, archive.path, also=also), at=at)
 
 
-def prune(archive: Archive, settings: Settings, *, dry_run: bool = False, **keep: int) -> Pruned:
-    """Remove the versions that no rule keeps; ``keep`` is as for :func:`~exporter.archive.prune.plan_prune`.
+@checked
+def prune(
+    archive: Archive,
+    settings: Settings,
+    *,
+    keep_last: int = 0,
+    keep_daily: int = 0,
+    keep_weekly: int = 0,
+    keep_monthly: int = 0,
+    keep_yearly: int = 0,
+    dry_run: bool = False,
+) -> Pruned:
+    """Remove the versions that no rule keeps; the rules are those of :func:`~exporter.archive.prune.plan_prune`.
 
     Raises:
         UsageError: no rule is given, or one is invalid.
         ArchiveLocked: another process is writing the archive.
         ArchiveDamaged: a file does not match its hash; nothing was changed.
     """
+    keep = {
+        "keep_last": keep_last, "keep_daily": keep_daily, "keep_weekly": keep_weekly, "keep_monthly": keep_monthly,
+        "keep_yearly": keep_yearly,
+    }  # fmt: skip
     if dry_run:
         return Pruned(_prune_plan(archive, settings, keep))
     with locked(archive, settings):
@@ -219,6 +236,7 @@ def prune(archive: Archive, settings: Settings, *, dry_run: bool = False, **keep
     return Pruned(plan, done.assets, done.asset_bytes)
 
 
+@checked
 def repair(archive: Archive, settings: Settings) -> Iterator[RepairedFile]:
     """Restore damaged files without the service if possible, and yield each damaged file; ``latest`` counts as one.
 

@@ -9,7 +9,9 @@ from dataclasses import replace
 from enum import Enum, StrEnum, auto
 from typing import Final, NamedTuple
 
+from exporter.arguments import fit_fields, replace_field, wrong
 from exporter.frozen import frozen
+from exporter.setting_types import accepted, flags, values
 
 
 class PostStatus(StrEnum):
@@ -24,6 +26,9 @@ class PostStatus(StrEnum):
 class Declared:
     """The owner's declaration of the meaning of a blog's flags.
 
+    Raises:
+        UsageError: a field has another type, or the option that states it would refuse the value.
+
     Attributes:
         public_access: the access codes that mean published; ``None`` if not declared.
         period_public: whether entries with a limited display period are as public as others.
@@ -36,6 +41,17 @@ class Declared:
     period_public: bool = False
     visible_comment_flags: frozenset[str] | None = None
     all_as_draft: bool = False
+
+    def __post_init__(self) -> None:
+        fit_fields(self)
+        for name, read in (("public_access", values), ("visible_comment_flags", flags)):
+            stated = getattr(self, name)
+            if not stated:
+                continue
+            try:
+                replace_field(self, name, accepted(read, stated))
+            except ValueError as error:
+                raise wrong(name, stated, error) from None
 
 
 class Hidden(Enum):

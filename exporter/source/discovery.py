@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from exporter.arguments import checked
 from exporter.errors import BlogExporterError, RetryableStatus, ServiceError, TransportError
 from exporter.http.deadline import Timeouts
 from exporter.http.retry import RetryPolicy
@@ -51,6 +52,7 @@ class Ways:
         return next((way for way in self.found if service in {None, way.service}), None)
 
 
+@checked
 async def discover(address: str, engine: Engine) -> Ways:
     """Read a blog's home page, and let each service explore it.
 

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
+from exporter.arguments import checked
 from exporter.errors import UsageError
 from exporter.frozen import frozen
 from exporter.message import system_reason
@@ -97,7 +98,8 @@ class ExportFiles:
         return whole.hexdigest()
 
 
-def find_export_files(path: Path) -> ExportFiles:
+@checked
+def find_export_files(path: Path | str) -> ExportFiles:
     """Return the export files at a path.
 
     Args:
@@ -106,6 +108,7 @@ def find_export_files(path: Path) -> ExportFiles:
     Raises:
         UsageError: nothing there has a known format, or the files have several formats.
     """
+    path = Path(path)
     shown = printable(str(path))
     try:
         paths = sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]

@@ -123,6 +123,10 @@ def test_help_imports_no_engine_and_no_renderer(imported: Imports, command: str)
     assert services_in(found) == set()
 
 
+def test_the_package_alone_imports_nothing(imported: Imports) -> None:
+    assert {name for name in imported.of("exporter") if name.startswith("exporter")} == {"exporter"}
+
+
 def test_the_first_help_reads_no_settings_and_no_archive(imported: Imports) -> None:
     ours = {name for name in imported("--help") if name.startswith("exporter.")}
     parts = (
