@@ -22,7 +22,9 @@ from exporter.text import printable
 from exporter.translation import translated
 
 if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
     from exporter.library.status import Status, StatusProblem
+    from exporter.schedule.nightly import Nightly
 
 CAPTURE_OUTCOMES = {
     "captured": message("saved"),
@@ -78,6 +80,8 @@ def status_command(
     found = status(reader, max_age=limit)
     remaining = countdown_of(reader, settings, SystemClock().now())
     found.document["closing"] = None if remaining is None else remaining.document()
+    nightly = _nightly(archive, reader, settings)
+    found.document["nightly"] = None if nightly is None else nightly.document()
     out.document(found.document)
     local = _with_local_times(found.document, settings.timezone)
     error = None if found.problem is None else _error(found.problem, local, max_age)
@@ -89,10 +93,23 @@ def status_command(
         _print(out, local, found)
         if remaining is not None:
             out.answer(countdown_line(remaining))
+        if nightly is not None:
+            out.answer(nightly.line)
     _warn_of_sign_in(out, settings)
     if error is not None:
         raise error
     return 0
+
+
+def _nightly(path: Path, archive: Archive, settings: Settings) -> Nightly | None:
+    """Return the facts about the nightly backup; ``None`` for an archive of export files, which do not change."""
+    from exporter.schedule.nightly import nightly_of
+    from exporter.service.declarations import DECLARATIONS
+
+    declared = DECLARATIONS.get(archive.info.service or "")
+    if settings.base_url is None or (declared is not None and declared.reads_files):
+        return None
+    return nightly_of(path)
 
 
 def _warn_of_sign_in(out: Output, settings: Settings) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from exporter.errors import UsageError
-from exporter.schedule import schedulers
+from exporter.schedule import programs
 from exporter.schedule.plan import NightPlan, next_time, plan_for
 from exporter.schedule.schedulers import best, find, install, remove
 from tests.support.schedulers import Machine
@@ -34,12 +34,12 @@ def test_the_better_scheduler_is_chosen(machine: Machine) -> None:
 
 @pytest.mark.parametrize(
     ("platform", "says"),
-    [("linux", "there is no cron, and no systemd runs"), ("darwin", "launchd"), ("win32", "windows")],
+    [("linux", "there is no cron, and no systemd runs"), ("darwin", "launchd does it only"), ("win32", "schtasks, the program")],
 )
 def test_without_a_scheduler_the_message_says_what_to_do(
     machine: Machine, mine: NightPlan, monkeypatch: pytest.MonkeyPatch, platform: str, says: str
 ) -> None:
-    monkeypatch.setattr("sys.platform", platform)
+    monkeypatch.setattr("exporter.schedule.programs.PLATFORM", platform)
     with pytest.raises(UsageError, match=says):
         install(mine)
     with pytest.raises(UsageError, match="no cron that you may use"):
@@ -55,10 +55,10 @@ def test_a_program_is_started_in_english_with_its_input(
     program.write_text('#!/bin/sh\necho "$LC_ALL $*" >&2\n/bin/cat\nexit 3\n')
     program.chmod(0o700)
     monkeypatch.setenv("LC_ALL", "ja_JP.UTF-8")
-    done = schedulers._run("crontab", "-", given=OTHERS)
+    done = programs.run("crontab", "-", given=OTHERS)
     assert done is not None
     assert (done.returncode, done.stdout, done.stderr) == (3, OTHERS, b"C -\n")
-    assert schedulers._run("systemctl", "--user") is None
+    assert programs.run("systemctl", "--user") is None
 
 
 @pytest.mark.thorough
@@ -92,7 +92,7 @@ def test_the_functions_answer_as_the_programs_do(machine_with_programs: Machine)
         return [*found, machine_with_programs.calls("crontab"), machine_with_programs.calls("systemctl")]
 
     machine_with_programs.has("crontab", "systemctl")
-    true = seen(schedulers._run)
+    true = seen(programs.run)
     for name in ("crontab.calls", "systemctl.calls"):
         (machine_with_programs.folder / name).unlink()
     assert seen(machine_with_programs.answer) == true

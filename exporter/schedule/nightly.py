@@ -1,0 +1,87 @@
+"""Whether backups of an archive start by themselves, as this machine's schedulers tell."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from exporter.errors import UsageError
+from exporter.message import message, said, suggested
+from exporter.schedule import schedulers
+from exporter.schedule.programs import Scheduled
+
+
+@dataclass(frozen=True, slots=True)
+class Nightly:
+    """The nightly backup of an archive. Every sentence about it is computed from these facts.
+
+    Attributes:
+        known: its schedule, as the scheduler has it; ``None`` if it has none or this is unknown.
+        trouble: why no backup starts though one is scheduled, or why this is unknown; empty if one starts.
+        advice: what to do if nothing is scheduled.
+        command: the command of the advice; empty if none can do it.
+    """
+
+    known: Scheduled | None
+    trouble: str = ""
+    advice: str = ""
+    command: str = ""
+
+    @property
+    def starts(self) -> bool:
+        """Whether the next backup starts by itself, as far as this machine tells."""
+        return self.known is not None and not self.trouble
+
+    @property
+    def said(self) -> str:
+        """The sentence about it, without the advice."""
+        if self.trouble:
+            return self.trouble
+        if self.known is None:
+            return message("No nightly backup is scheduled.")
+        return message(
+            "Next backup: {next}, by {scheduler}", next=self.known.next or "-", scheduler=self.known.scheduler
+        )
+
+    @property
+    def line(self) -> str:
+        """The sentence with its advice and command."""
+        if not self.advice:
+            return self.said
+        if not self.command:
+            return message("{said} {advice}", said=self.said, advice=self.advice)
+        return message("{said} {advice} {command}", said=self.said, advice=self.advice, command=self.command)
+
+    def document(self) -> dict[str, Any]:
+        """Return the facts for ``--json``."""
+        return {
+            "starts": self.starts,
+            "scheduler": None if self.known is None else self.known.scheduler,
+            "next": None if self.known is None else self.known.next,
+            "said": self.said,
+            "command": self.command,
+        }
+
+
+def nightly_of(archive: Path, words: Sequence[object] = ()) -> Nightly:
+    """Ask this machine's schedulers for the nightly backup of an archive.
+
+    Args:
+        archive: its folder.
+        words: the arguments of a command that schedules it; by default the folder.
+    """
+    place = Path(os.path.abspath(archive))  # noqa: PTH100 - as schedules name it
+    arguments = words or [place]
+    try:
+        known = schedulers.find(place)
+        best = None if known is not None else schedulers.best()
+    except UsageError as error:
+        return Nightly(None, said(error))
+    if known is not None:
+        return Nightly(known, schedulers.trouble(known) or "")
+    if best is None:
+        return Nightly(None, advice=schedulers.no_scheduler(arguments))
+    return Nightly(None, advice=message("To schedule it:"), command=suggested("schedule", "install", *arguments))
