@@ -534,8 +534,7 @@ def _scheduled(plan: _Plan, out: Output, config: Path | None) -> Nightly:
             return nightly
         nightly = nightly_of(plan.root)
     if nightly.known is None and not nightly.trouble:
-        advice = message("To schedule it: {command}", command=suggested("schedule", "install", plan.root))
-        out.say(message("No nightly backup is scheduled, as you chose. {advice}", advice=advice))
+        out.say("No nightly backup is scheduled, as you chose. {advice}", advice=nightly.next_step)
         return nightly
     token = plan.settings.sources.get("token")
     if nightly.known is not None and token is not None and token.origin is Origin.VARIABLE:

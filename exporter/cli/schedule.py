@@ -147,7 +147,11 @@ def status(*, out: Output, words: str, config: Path | None) -> int:
     known = nightly.known
     last = next(Archive.open(archive).newest_backups(), None) if Archive.exists(archive) else None
     if known is None:
-        raise (UsageError if nightly.trouble else NoSuchRecord)(nightly.line)
+        if nightly.trouble:
+            raise UsageError(nightly.trouble)
+        raise NoSuchRecord(
+            "No nightly backup is scheduled for {archive}. {advice}", archive=archive, advice=nightly.next_step
+        )
     facts: dict[str, Any] = {"scheduler": known.scheduler, "next": known.next, "command": known.command}
     out.document({"archive": str(archive), **facts, "last_run": last})
     if nightly.starts:

@@ -47,13 +47,16 @@ class Nightly:
         )
 
     @property
+    def next_step(self) -> str:
+        """The advice with its command; empty without advice."""
+        if not self.command:
+            return self.advice
+        return message("{advice} {command}", advice=self.advice, command=self.command)
+
+    @property
     def line(self) -> str:
         """The sentence with its advice and command."""
-        if not self.advice:
-            return self.said
-        if not self.command:
-            return message("{said} {advice}", said=self.said, advice=self.advice)
-        return message("{said} {advice} {command}", said=self.said, advice=self.advice, command=self.command)
+        return message("{said} {advice}", said=self.said, advice=self.next_step) if self.advice else self.said
 
     def document(self) -> dict[str, Any]:
         """Return the facts for ``--json``."""
