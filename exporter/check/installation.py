@@ -73,7 +73,7 @@ def _exists(path: Path) -> bool | None:
 def _schedule(place: Path) -> tuple[str, bool | None]:
     """Return where an archive's schedule is stored, and whether it exists."""
     name = name_of(place)
-    own = schedulers.SCHEDULERS[schedulers.best() or schedulers.own()[-1]].where(name)
+    own = schedulers.SCHEDULERS[schedulers.usual()].where(name)
     try:
         known = schedulers.find(place)
     except UsageError:

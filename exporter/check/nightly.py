@@ -13,7 +13,7 @@ from exporter.check.facts import CheckFinding
 from exporter.errors import Stale, UsageError
 from exporter.message import message, said, suggested
 from exporter.schedule import schedulers
-from exporter.schedule.nightly import nightly_of
+from exporter.schedule.nightly import is_in_fleet, nightly_of
 from exporter.schedule.plan import is_temporary, program
 from exporter.schedule.programs import Scheduled
 from exporter.schedule.systemd import Systemd, runs_only_while_signed_in
@@ -57,6 +57,8 @@ def nightly_findings(
         )
         if known is None:
             return
+    if known is None and is_in_fleet(place):
+        return
     if known is None:
         yield CheckFinding("no_schedule", nightly.said, nightly.advice, command=nightly.command)
         return

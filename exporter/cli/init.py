@@ -441,9 +441,7 @@ def _done(plan: _Plan, out: Output, config: Path | None) -> int:
     elif nightly.starts:
         out.say("Your blog is safe in {folder}.", folder=plan.root)
     else:
-        out.say(
-            "Your blog as it is now is safe in {folder}. Later changes are not saved by themselves.", folder=plan.root
-        )
+        out.say("Your blog as it is now is safe in {folder}.", folder=plan.root)
     site = plan.root / "latest" / "site" / "index.html"
     if site.exists():
         out.say("  to read it, open:   {path}", path=site)
@@ -515,15 +513,13 @@ def _backed_up(target: BlogTarget, out: Output, files: ExportFiles | None = None
 def _scheduled(plan: _Plan, out: Output, config: Path | None) -> Nightly:
     """Schedule the backup, and return what the scheduler has; one that refuses does not undo the backup."""
     from exporter.schedule.nightly import nightly_of
-    from exporter.schedule.plan import plan_for
+    from exporter.schedule.plan import is_temporary, plan_for
     from exporter.schedule.schedulers import install
 
-    nightly = nightly_of(plan.root)
+    words = [str(plan.root), *([] if config is None else ["--config", str(_absolute(config))])]
+    nightly = nightly_of(plan.root, [plan.root, *words[1:]])
     # A schedule that exists is replaced only at a time that the user named.
     if plan.at is not None and (plan.at or nightly.known is None):
-        words = [str(plan.root)]
-        if config is not None:
-            words += ["--config", str(_absolute(config))]
         try:
             install(plan_for(plan.root, plan.blog_id, words, at=plan.at or None))
         except BlogExporterError as error:
@@ -536,6 +532,9 @@ def _scheduled(plan: _Plan, out: Output, config: Path | None) -> Nightly:
     if nightly.known is None and not nightly.trouble:
         out.say("No nightly backup is scheduled, as you chose. {advice}", advice=nightly.next_step)
         return nightly
+    if is_temporary():
+        text = message("the program runs from a cache that may be emptied: install it with pipx, uv tool or pip first.")
+        out.warn(text)
     token = plan.settings.sources.get("token")
     if nightly.known is not None and token is not None and token.origin is Origin.VARIABLE:
         lacks = message(

@@ -74,7 +74,7 @@ def show(*, out: Output, kind: str | None, words: str, config: Path | None, at: 
     from exporter.schedule import schedulers
 
     plan = _plan(out, words, config, at, given)
-    texts = _texts(kind or schedulers.best() or schedulers.own()[-1], plan)
+    texts = _texts(kind or schedulers.usual(), plan)
     out.document({"name": plan.name, "at": f"{plan.at:%H:%M}", "command": plan.command, "files": texts})
     for name, text in texts.items():
         if len(texts) > 1:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,11 +91,9 @@ def status_command(
 
         out.raw(metrics(found.document, 0 if error is None else error.exit_code).encode())
     elif out.verbosity >= 0:
-        _print(out, local, found)
+        _print(out, local, found, [] if nightly is None else [nightly.line])
         if remaining is not None:
             out.answer(countdown_line(remaining))
-        if nightly is not None:
-            out.answer(nightly.line)
     _warn_of_sign_in(out, settings)
     if error is not None:
         raise error
@@ -102,14 +101,14 @@ def status_command(
 
 
 def _nightly(path: Path, archive: Archive, settings: Settings) -> Nightly | None:
-    """Return the facts about the nightly backup; ``None`` for an archive of export files, which do not change."""
-    from exporter.schedule.nightly import nightly_of
-    from exporter.service.declarations import DECLARATIONS
+    """Return the facts about the nightly backup; ``None`` if the archive needs none."""
+    from exporter.schedule.nightly import own_nightly
 
-    declared = DECLARATIONS.get(archive.info.service or "")
-    if settings.base_url is None or (declared is not None and declared.reads_files):
-        return None
-    return nightly_of(path)
+    found = own_nightly(path, archive.info.service)
+    if found is None or settings.base_url is not None:
+        return found
+    # Without a known address no command can schedule it.
+    return replace(found, advice="", command="")
 
 
 def _warn_of_sign_in(out: Output, settings: Settings) -> None:
@@ -220,7 +219,7 @@ def _of(numbers: tuple[int, int], all_of_them: Message) -> Message:
     return all_of_them if saved == everything else message("{n:,} of {all}", n=saved, all=all_of_them)
 
 
-def _print(out: Output, document: dict[str, Any], found: Status) -> None:
+def _print(out: Output, document: dict[str, Any], found: Status, nightly: Sequence[str]) -> None:
     from exporter.check.archive_state import OUTCOMES, writing_text
     from exporter.library.status import SUCCESSES
 
@@ -246,8 +245,8 @@ def _print(out: Output, document: dict[str, Any], found: Status) -> None:
     if begun and (found.problem is None or found.problem.name != "FIRST_RUN"):
         for each in completeness_lines(Path(document["archive"]), document["completeness"], document["problems"]):
             out.answer(each)
-    for line in _capture_lines(document["capture"]):
-        out.answer(line)
+    for fact in (*_capture_lines(document["capture"]), *nightly):
+        out.answer(fact)
     if document["interrupted_run"]:
         out.answer(message("A run did not finish: the next backup resumes it."))
     if writer:

@@ -100,7 +100,9 @@ class Launchd:
             due = programs.next_start(int(when["Hour"]), int(when["Minute"]))
         except (plistlib.InvalidFileException, ExpatError, KeyError, TypeError, ValueError):
             raise UsageError(
-                "{path} was changed, and cannot be read. Remove it: {command}", path=path, command=f"rm {shlex.quote(str(path))}"
+                "{path} was changed, and cannot be read. Remove it: {command}",
+                path=path,
+                command=f"rm {shlex.quote(str(path))}",
             ) from None
         return Scheduled(self.name, name, shlex.join(words), words, due)
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exporter.archive.layout import FLEET_LEDGER
 from exporter.errors import UsageError
 from exporter.message import message, said, suggested
 from exporter.schedule import schedulers
 from exporter.schedule.programs import Scheduled
+from exporter.service.declarations import DECLARATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,26 @@ class Nightly:
             "said": self.said,
             "command": self.command,
         }
+
+
+def own_nightly(archive: Path, service: str | None) -> Nightly | None:
+    """Return the facts about an archive's nightly backup; ``None`` if it needs none of its own and has none.
+
+    Export files do not change by themselves, and ``fleet run`` backs up the archives of a fleet.
+
+    Args:
+        archive: its folder.
+        service: the service that the archive states.
+    """
+    found = nightly_of(archive)
+    declared = DECLARATIONS.get(service or "")
+    of_files = declared is not None and declared.reads_files
+    return None if found.known is None and (of_files or is_in_fleet(archive)) else found
+
+
+def is_in_fleet(archive: Path) -> bool:
+    """Return whether an archive is one of a fleet."""
+    return (archive.absolute().parent.parent / FLEET_LEDGER).is_file()
 
 
 def nightly_of(archive: Path, words: Sequence[object] = ()) -> Nightly:

@@ -22,14 +22,14 @@ _OTHERS: Final = (Systemd.name, Cron.name)
 """The schedulers of each platform, the preferred one first."""
 
 
-def own() -> tuple[str, ...]:
-    """Return the names of the schedulers that this platform may have, the preferred one first."""
-    return _OWN.get(programs.PLATFORM, _OTHERS)
-
-
 def best() -> str | None:
     """Return the name of the preferred scheduler that this user can use, or ``None``."""
-    return next((name for name in own() if SCHEDULERS[name].is_usable()), None)
+    return next((name for name in _OWN.get(programs.PLATFORM, _OTHERS) if SCHEDULERS[name].is_usable()), None)
+
+
+def usual() -> str:
+    """Return the name of :func:`best`, or else of the scheduler that such a machine usually has."""
+    return best() or _OWN.get(programs.PLATFORM, (Cron.name,))[0]
 
 
 def install(plan: NightPlan, scheduler: str | None = None, *, words: Sequence[object] = ()) -> Scheduled:

@@ -20,8 +20,7 @@ from exporter.errors import BlogExporterError, NoArchive
 from exporter.frozen import frozen
 from exporter.library.status import Status, StatusProblem, is_backup, status
 from exporter.message import listed, message, said
-from exporter.schedule.nightly import nightly_of
-from exporter.service.declarations import DECLARATIONS
+from exporter.schedule.nightly import own_nightly
 from exporter.settings import read_config
 
 if TYPE_CHECKING:
@@ -143,9 +142,8 @@ def _health_of(found: Status) -> Health:
 
 
 def _nightly(path: Path, service: str | None) -> str:
-    """Return the sentence about the nightly backup. An export file does not change, so nothing is said about it."""
-    declared = DECLARATIONS.get(service or "")
-    return "" if declared is not None and declared.reads_files else nightly_of(path).said
+    found = own_nightly(path, service)
+    return "" if found is None else found.said
 
 
 _WRITING: Final = message("The program is writing it now.")

@@ -552,7 +552,7 @@ def test_the_demo_and_init_end_with_commands_that_work(signs_in: Shell, guard: O
     begun = signs_in.type(
         f"blog-exporter init {address} --archive {word('-a b')} --at never --yes --config 'my settings.toml'"
     )
-    assert (begun.code, len(begun.suggested)) == (0, 2), begun
+    assert (begun.code, len(begun.suggested)) == (0, 3), begun
     for line in (*shown, *begun.suggested):
         done = signs_in.type(line)
         assert done.code == 0, done

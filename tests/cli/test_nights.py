@@ -43,7 +43,7 @@ def service() -> Iterator[DemoService]:
 
 @pytest.fixture(autouse=True)
 def home(program: Program, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Path:
-    assert program
+    assert program.__name__ == "run"  # the variables below replace those of that fixture
     folder = machine.folder / "home"
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
@@ -131,6 +131,8 @@ def test_a_machine_without_a_scheduler_promises_no_night(
     assert line.startswith(f"{NONE} Nothing on this machine")
     printed = program(*shlex.split(line.partition("another scheduler: ")[2])[1:])
     assert (printed.code, str(root) in printed.out) == (0, True), printed.err
+    form = {"linux": " * * *  /", "darwin": "<plist ", "win32": "<Task "}[platform]
+    assert form in printed.out
     shown = program("doctor", root, "--offline")
     assert (shown.code, shown.out.splitlines()[0]) == (0, "No problems, but see below.")
     assert f"- {NONE}" in shown.out
@@ -171,3 +173,26 @@ def test_a_scheduler_that_does_not_run_promises_no_night(
     machine.runs("crond")
     done = program(*words, "--at", "04:05")
     assert (done.code, "No nightly backup is scheduled." in done.err) == (0, True)
+
+
+def test_export_files_and_archives_of_a_fleet_need_no_night_of_their_own(
+    program: Program, machine: Machine, service: DemoService, home: Path
+) -> None:
+    machine.has("crontab")
+    file = home / "blog.txt"
+    head = "AUTHOR: me\nTITLE: 海\nSTATUS: Publish\nDATE: 01/02/2020 03:04:05"
+    file.write_text(f"{head}\n-----\nBODY:\n<p>潮</p>\n-----\n--------\n", "utf-8")
+    done = program("init", file, "--archive", home / "from file", "--yes", "--json")
+    assert (done.code, done.json["nightly"]) == (0, None), done.err
+    assert "Your blog as in this file is safe in" in done.err
+    assert f"{NONE[:-1]}: a file does not change by itself." in done.err
+    assert program("status", home / "from file", "--json").json["nightly"] is None
+    assert NONE not in program("status", home / "from file").out
+    member = home / "fleet" / "ab" / "generated.blog.example.jp"
+    words = ["--base-url", service.base_url, "--archive", member, "--assets", "none"]
+    assert program("backup", "generated.blog.example.jp", *words).code == 0
+    assert NONE in program("status", member).out
+    assert NONE in program("doctor", member, "--offline").out
+    (home / "fleet" / "fleet.sqlite").touch()
+    assert program("status", member, "--json").json["nightly"] is None
+    assert NONE not in program("status", member).out + program("doctor", member, "--offline").out
