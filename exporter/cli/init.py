@@ -129,7 +129,7 @@ class _Plan:
         settings: the settings of the blog.
         sign_in: whether to sign in first.
         client: the client to sign in with, if one was typed.
-        at: when to run the scheduled backup; empty for a quiet minute of the night unless it is scheduled already,
+        at: when to run the scheduled backup; empty for a quiet minute at night unless it is scheduled already,
             ``None`` for never.
         token: the access token, if one was typed.
     """
@@ -299,7 +299,7 @@ def _from_file(plan: _FromFile, ask: Questions, out: Output, config: Path | None
         out.say("The archive in {folder} is incomplete; the next backup tries the rest again.", folder=root)
     else:
         out.say("Your blog as in this file is safe in {folder}.", folder=root)
-    out.say(message("No nightly backup is scheduled: a file does not change by itself."))
+    out.say(message("No nightly backup is scheduled, because files do not change."))
     site = root / "latest" / "site" / "index.html"
     if site.exists():
         out.say("  to read it, open:   {path}", path=site)
@@ -511,7 +511,7 @@ def _backed_up(target: BlogTarget, out: Output, files: ExportFiles | None = None
 
 
 def _scheduled(plan: _Plan, out: Output, config: Path | None) -> Nightly:
-    """Schedule the backup, and return what the scheduler has; one that refuses does not undo the backup."""
+    """Schedule the backup, and return its state there; a scheduler that refuses does not undo the backup."""
     from exporter.schedule.nightly import nightly_of
     from exporter.schedule.plan import is_temporary, plan_for
     from exporter.schedule.schedulers import install

@@ -141,7 +141,7 @@ def windows_task(plan: NightPlan) -> str:
     """Write a task for ``schtasks /Create /XML``. Without an XML declaration, any encoding with a BOM works.
 
     Raises:
-        UsageError: a path has the form of a variable, for which Task Scheduler knows no escape.
+        UsageError: a path looks like a variable, and Task Scheduler has no escape for it.
     """
     task = ET.Element("Task", version="1.2", xmlns=TASKS)
     _add(task, "RegistrationInfo", Description=f"{MADE}: {plan.blog_id}")

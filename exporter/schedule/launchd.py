@@ -1,4 +1,4 @@
-"""Schedules as launchd agents of the user, on macOS."""
+"""Schedules as the user's launchd agents, on macOS."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Launchd:
     name = "launchd"
 
     def is_usable(self) -> bool:
-        """Return whether launchd has a session of this user, as of everybody who is signed in to the desktop."""
+        """Return whether launchd has a session for this user: it has one while the user is signed in to the desktop."""
         return programs.PLATFORM == "darwin" and programs.succeeds("launchctl", "print", _session())
 
     def is_running(self, name: str) -> bool | None:
@@ -40,8 +40,8 @@ class Launchd:
         return f"launchctl bootstrap {_session()} {shlex.quote(str(agent_path(name)))}"
 
     def how_to_get(self) -> str:
-        """Return who can use launchd."""
-        return message("launchd starts backups only on macOS, for a user who is signed in to the desktop.")
+        """Return when launchd can be used."""
+        return message("launchd starts backups only on macOS, while you are signed in to the desktop.")
 
     def where(self, name: str) -> str:
         """Return the path of the agent."""
@@ -117,7 +117,7 @@ class Launchd:
 
 
 def agent_path(name: str) -> Path:
-    """Return the path of an agent, whose label is its name."""
+    """Return an agent's path; its label is its name."""
     return Path.home() / "Library" / "LaunchAgents" / f"{name}.plist"
 
 

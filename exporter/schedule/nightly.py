@@ -1,4 +1,4 @@
-"""Whether backups of an archive start by themselves, as this machine's schedulers tell."""
+"""Whether an archive's backups start automatically, by this machine's schedulers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Nightly:
 
     @property
     def starts(self) -> bool:
-        """Whether the next backup starts by itself, as far as this machine tells."""
+        """Whether the next backup starts automatically, as far as this machine tells."""
         return self.known is not None and not self.trouble
 
     @property
@@ -72,7 +72,7 @@ class Nightly:
 
 
 def own_nightly(archive: Path, service: str | None) -> Nightly | None:
-    """Return the facts about an archive's nightly backup; ``None`` if it needs none of its own and has none.
+    """Return the facts about an archive's nightly backup; ``None`` if it has none and needs none.
 
     Export files do not change by themselves, and ``fleet run`` backs up the archives of a fleet.
 

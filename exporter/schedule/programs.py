@@ -57,10 +57,10 @@ class Scheduler(Protocol):
         """Return what to do if the schedule of that name does not start its command."""
 
     def how_to_get(self) -> str:
-        """Return what makes this scheduler usable."""
+        """Return how this scheduler becomes usable."""
 
     def where(self, name: str) -> str:
-        """Return the place of a schedule, for people."""
+        """Return where the schedule is, for people."""
 
     def install(self, plan: NightPlan) -> None:
         """Install a plan, replacing an earlier one of the same name."""
@@ -104,7 +104,7 @@ def require_ours(path: Path) -> None:
     """Refuse a file that this program did not write.
 
     Raises:
-        UsageError: it has not our mark.
+        UsageError: it lacks our mark.
     """
     with translated(path):
         if path.exists() and MADE not in path.read_text("utf-8", "replace"):

@@ -96,7 +96,7 @@ def cannot_schedule() -> str:
     """Return why this machine cannot start a backup every night, and what to do."""
     if programs.PLATFORM == "darwin":
         return message(
-            "Nothing on this machine can start a backup every night: launchd does it only for a user who is signed in "
+            "Nothing on this machine can start a backup every night: launchd does it only while you are signed in "
             "to the desktop. Sign in there and try again."
         )
     if programs.PLATFORM == "win32":

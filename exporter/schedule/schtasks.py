@@ -18,7 +18,7 @@ from exporter.schedule.programs import Scheduled, failure
 
 _TIME: Final = re.compile(r"T([0-9]{2}):([0-9]{2})")
 _LOST: Final = "?\ufffd"
-"""What ``schtasks`` shows for a character that the console's encoding lacks; no path of Windows has them."""
+"""Shown by ``schtasks`` for a character that the console's encoding lacks; no path of Windows has them."""
 
 
 class TaskScheduler:
@@ -96,7 +96,7 @@ class TaskScheduler:
 
 
 def words_of(line: str) -> list[str]:
-    """Return the words of a command line, by the rules of Microsoft's C runtime."""
+    """Split a command line by the rules of Microsoft's C runtime."""
     words: list[str] = []
     word, quoted, begun = "", False, False
     for slashes, each in re.findall(r"(\\*)(.|$)", line, re.DOTALL):

@@ -1,4 +1,4 @@
-"""What ``init``, ``status`` and ``doctor`` say about the nights is in the scheduler, and its command makes a backup."""
+"""``init``, ``status`` and ``doctor`` agree with the scheduler about the nights, and its command makes a backup."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_export_files_and_archives_of_a_fleet_need_no_night_of_their_own(
     done = program("init", file, "--archive", home / "from file", "--yes", "--json")
     assert (done.code, done.json["nightly"]) == (0, None), done.err
     assert "Your blog as in this file is safe in" in done.err
-    assert f"{NONE[:-1]}: a file does not change by itself." in done.err
+    assert f"{NONE[:-1]}, because files do not change." in done.err
     assert program("status", home / "from file", "--json").json["nightly"] is None
     assert NONE not in program("status", home / "from file").out
     member = home / "fleet" / "ab" / "generated.blog.example.jp"

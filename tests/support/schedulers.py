@@ -1,6 +1,6 @@
 """Programs that answer as ``crontab``, ``systemctl``, ``launchctl`` and ``schtasks`` do, in a folder of a test.
 
-Within the test's process, functions answer in place of the first two, because each start of a program takes time.
+Within the test's process, functions replace the first two, because each start of a program takes time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the window's pages say about the nights is in the scheduler, from the first backup on."""
+"""The window's pages agree with the scheduler about the nights, from the first backup on."""
 
 from __future__ import annotations
 
