@@ -50,7 +50,7 @@ def check(folder: Path, program: list[str]) -> dict[str, float]:
     run("search", archive, "海")
     run("export", "markdown", archive, out, "--all-as-draft")
     assert list((folder / "書き出し").rglob("*.md"))
-    line = run("schedule", "print", "cron", archive, "--base-url", "https://api.example.jp")
+    line = run("schedule", "print", archive, "--for", "cron", "--base-url", "https://api.example.jp")
     assert Path(program[-1]).name in line, line
     assert "-m exporter" not in line, line
     started = time.monotonic()

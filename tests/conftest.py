@@ -86,7 +86,7 @@ def _no_settings_of_ones_own(tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def _no_scheduler_of_ones_own(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the crontab of the person who runs the tests away from tests in this process."""
     if "machine_with_programs" not in request.fixturenames and not request.node.get_closest_marker("importers"):
-        monkeypatch.setattr("exporter.schedule.schedulers._run", lambda *_, **__: None)
+        monkeypatch.setattr("exporter.schedule.programs.run", lambda *_, **__: None)
 
 
 @pytest.fixture(scope="session")

@@ -37,6 +37,8 @@ _CAPTURES = "captures"
 _VERSION_NAMES = re.compile(r"(?<=/)(?:[0-9]{6}|[1-9][0-9]{6,9})(?=/)")
 _ASSET: Final = re.compile(r"assets/([0-9a-f]{2})/(\1[0-9a-f]{62})(?:\.[a-z0-9]{1,8})?")
 _CAPTURE_NAME: Final = re.compile(rf"{_CAPTURES}/([0-9]{{6}}|[1-9][0-9]{{6,9}})/{re.escape(CAPTURE)}")
+FLEET_LEDGER: Final = "fleet.sqlite"
+"""The ledger of a fleet, two folders above each of its archives."""
 CAPTURE_RUNS: Final = f"{_CAPTURES}/runs.jsonl"
 LARGEST_VERSION: Final = 2**32 - 1
 """A state stores version numbers in 32 bits."""

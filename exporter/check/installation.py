@@ -73,17 +73,12 @@ def _exists(path: Path) -> bool | None:
 def _schedule(place: Path) -> tuple[str, bool | None]:
     """Return where an archive's schedule is stored, and whether it exists."""
     name = name_of(place)
-    if sys.platform == "darwin":
-        return str(Path.home() / "Library" / "LaunchAgents"), None
-    if os.name == "nt":
-        return message("Task Scheduler"), None
+    own = schedulers.SCHEDULERS[schedulers.usual()].where(name)
     try:
         known = schedulers.find(place)
     except UsageError:
-        return "crontab -l", None
-    if known is not None and known.scheduler == schedulers.Systemd.name:
-        return str(schedulers.unit_path(name, ".timer")), True
-    return "crontab -l", known is not None
+        return own, None
+    return (own, False) if known is None else (schedulers.SCHEDULERS[known.scheduler].where(name), True)
 
 
 def installation_findings() -> Iterator[CheckFinding]:

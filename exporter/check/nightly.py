@@ -13,7 +13,10 @@ from exporter.check.facts import CheckFinding
 from exporter.errors import Stale, UsageError
 from exporter.message import message, said, suggested
 from exporter.schedule import schedulers
+from exporter.schedule.nightly import is_in_fleet, nightly_of
 from exporter.schedule.plan import is_temporary, program
+from exporter.schedule.programs import Scheduled
+from exporter.schedule.systemd import Systemd, runs_only_while_signed_in
 
 _LATEST_NIGHT: Final = timedelta(hours=28)
 """A missed night is made up for within two hours after 26 hours, see :data:`exporter.schedule.formats.CATCH_UP`."""
@@ -34,8 +37,12 @@ def nightly_findings(
     """
     place = Path(os.path.abspath(root))  # noqa: PTH100 - as schedules name it
     install = suggested("schedule", "install", place)
+    nightly = nightly_of(place)
+    known = nightly.known
+    if known is None and nightly.trouble:
+        yield CheckFinding("schedule_unreadable", nightly.trouble, exit_code=UsageError.exit_code)
+        return
     try:
-        known = schedulers.find(place)
         old = next((each for each in earlier if schedulers.find(each) is not None), None)
     except UsageError as error:
         yield CheckFinding("schedule_unreadable", said(error), exit_code=error.exit_code)
@@ -50,19 +57,14 @@ def nightly_findings(
         )
         if known is None:
             return
+    if known is None and is_in_fleet(place):
+        return
     if known is None:
-        if schedulers.best() is not None:
-            yield CheckFinding(
-                "no_schedule",
-                message("No nightly backup is scheduled on this machine."),
-                message("To schedule it:"),
-                command=install,
-            )
+        yield CheckFinding("no_schedule", nightly.said, nightly.advice, command=nightly.command)
         return
     yield from _of_command(known, install)
-    stopped = schedulers.trouble(known)
-    if stopped is not None:
-        yield CheckFinding("scheduler_stopped", stopped, exit_code=UsageError.exit_code)
+    if nightly.trouble:
+        yield CheckFinding("scheduler_stopped", nightly.trouble, exit_code=UsageError.exit_code)
     if last_end is not None and now - last_end > _LATEST_NIGHT:
         yield CheckFinding(
             "night_missed",
@@ -74,7 +76,7 @@ def nightly_findings(
             Stale.exit_code,
             suggested("backup", place),
         )
-    if known.scheduler == schedulers.Systemd.name and schedulers.runs_only_while_signed_in():
+    if known.scheduler == Systemd.name and runs_only_while_signed_in():
         yield CheckFinding(
             "only_while_signed_in",
             message("systemd backs up only while you are signed in."),
@@ -83,7 +85,7 @@ def nightly_findings(
         )
 
 
-def _of_command(known: schedulers.Scheduled, install: str) -> Iterator[CheckFinding]:
+def _of_command(known: Scheduled, install: str) -> Iterator[CheckFinding]:
     """Yield the finding about the scheduled command, if it cannot run or runs another program."""
     words = known.words
     if not words:

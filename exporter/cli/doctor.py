@@ -73,7 +73,8 @@ def _place(words: str, config: Path | None) -> Path:
 
 
 def _print(out: Output, found: Diagnosis) -> None:
-    out.answer(counted(len(found.problems), "problem") if found.problems else message("All is well."))
+    well = message("No problems, but see below.") if found.findings else message("All is well.")
+    out.answer(counted(len(found.problems), "problem") if found.problems else well)
     for finding in found.findings:
         if finding.exit_code or out.verbosity >= 0:
             for line in _lines(finding):

@@ -37,6 +37,7 @@ from exporter.translation import translated
 if TYPE_CHECKING:
     from exporter.crawl.outcome import Outcome
     from exporter.login.client import RegisteredClient
+    from exporter.schedule.nightly import Nightly
     from exporter.service.discovery import WayIn
     from exporter.source.export_files import ExportFiles
 
@@ -128,7 +129,8 @@ class _Plan:
         settings: the settings of the blog.
         sign_in: whether to sign in first.
         client: the client to sign in with, if one was typed.
-        at: when to run the scheduled backup; empty for a quiet minute of the night, ``None`` for never.
+        at: when to run the scheduled backup; empty for a quiet minute at night unless it is scheduled already,
+            ``None`` for never.
         token: the access token, if one was typed.
     """
 
@@ -297,7 +299,8 @@ def _from_file(plan: _FromFile, ask: Questions, out: Output, config: Path | None
     if outcome.exit_code:
         out.say("The archive in {folder} is incomplete; the next backup tries the rest again.", folder=root)
     else:
-        out.say("Your blog is safe in {folder}.", folder=root)
+        out.say("Your blog as in this file is safe in {folder}.", folder=root)
+    out.say(message("No nightly backup is scheduled, because files do not change."))
     site = root / "latest" / "site" / "index.html"
     if site.exists():
         out.say("  to read it, open:   {path}", path=site)
@@ -311,7 +314,7 @@ def _from_file(plan: _FromFile, ask: Questions, out: Output, config: Path | None
             "settings": None,
             "outcome": outcome.line()["outcome"],
             "exit_code": outcome.exit_code,
-            "scheduled": None,
+            "nightly": None,
         }
     )
     return outcome.exit_code
@@ -385,13 +388,11 @@ def _wrong_time(answer: str) -> bool:
 
 def _when(ask: Questions, root: Path) -> str | None:
     """Ask when to schedule the backup, unless it is scheduled already or this machine has no scheduler."""
-    from exporter.schedule.schedulers import best, find
+    from exporter.schedule.nightly import nightly_of
 
-    try:
-        if best() is None or find(root) is not None:
-            return "never"
-    except BlogExporterError:  # installing the schedule reports it
-        pass
+    # Without a scheduler there is nothing to choose: the end says so.
+    if not nightly_of(root).command:
+        return ""
 
     def read(answer: str) -> str:
         time = answer.lower()
@@ -434,12 +435,14 @@ def _done(plan: _Plan, out: Output, config: Path | None) -> int:
         out.say("The settings are in {path}, as [blogs.{name}].", path=path, name=name)
     target = find_target(name, {}, config=config, warn=out.warn)
     outcome = _backed_up(target, out)
-    scheduled = _scheduled(plan, out, config)
+    nightly = _scheduled(plan, out, config)
     out.say()
     if outcome.exit_code:
         out.say("The archive in {folder} is incomplete; the next backup tries the rest again.", folder=plan.root)
-    else:
+    elif nightly.starts:
         out.say("Your blog is safe in {folder}.", folder=plan.root)
+    else:
+        out.say("Your blog as it is now is safe in {folder}.", folder=plan.root)
     site = plan.root / "latest" / "site" / "index.html"
     if site.exists():
         out.say("  to read it, open:   {path}", path=site)
@@ -454,7 +457,7 @@ def _done(plan: _Plan, out: Output, config: Path | None) -> int:
             "settings": str(path),
             "outcome": outcome.line()["outcome"],
             "exit_code": outcome.exit_code,
-            "scheduled": scheduled,
+            "nightly": nightly.document(),
         }
     )
     return outcome.exit_code
@@ -516,32 +519,47 @@ def _backed_up(target: BlogTarget, out: Output, files: ExportFiles | None = None
     return outcome
 
 
-def _scheduled(plan: _Plan, out: Output, config: Path | None) -> str | None:
-    """Schedule the backup, and return the scheduler; a scheduler that refuses does not undo the backup."""
-    from exporter.schedule.plan import plan_for
-    from exporter.schedule.schedulers import find, install, trouble
+def _scheduled(plan: _Plan, out: Output, config: Path | None) -> Nightly:
+    """Schedule the backup, and return its state there; a scheduler that refuses does not undo the backup."""
+    from exporter.schedule.nightly import nightly_of
+    from exporter.schedule.plan import is_temporary, plan_for
+    from exporter.schedule.schedulers import install
 
-    try:
-        if plan.at is None:
-            known = find(plan.root)
-            return None if known is None else known.scheduler
-        words = [str(plan.root)]
-        if config is not None:
-            words += ["--config", str(_absolute(config))]
-        known = install(plan_for(plan.root, plan.blog_id, words, at=plan.at or None))
-    except BlogExporterError as error:
-        out.warn("The backup is not scheduled yet. {reason}", reason=error)
-        return None
-    if "token" in plan.settings.sources and plan.settings.sources["token"].origin is Origin.VARIABLE:
-        out.warn(
+    words = [str(plan.root), *([] if config is None else ["--config", str(_absolute(config))])]
+    nightly = nightly_of(plan.root, [plan.root, *words[1:]])
+    # A schedule that exists is replaced only at a time that the user named.
+    if plan.at is not None and (plan.at or nightly.known is None):
+        try:
+            install(plan_for(plan.root, plan.blog_id, words, at=plan.at or None))
+        except BlogExporterError as error:
+            nightly = nightly_of(plan.root)
+            kept = message("The nightly schedule was not changed. {reason}", reason=error)
+            none = message("No nightly backup is scheduled. {reason}", reason=error)
+            out.warn(none if nightly.known is None else kept)
+            return nightly
+        nightly = nightly_of(plan.root)
+    if nightly.known is None and not nightly.trouble:
+        out.say("No nightly backup is scheduled, as you chose. {advice}", advice=nightly.next_step)
+        return nightly
+    if is_temporary():
+        text = message("the program runs from a cache that may be emptied: install it with pipx, uv tool or pip first.")
+        out.warn(text)
+    token = plan.settings.sources.get("token")
+    if nightly.known is not None and token is not None and token.origin is Origin.VARIABLE:
+        lacks = message(
             "{scheduler} does not have your variable with the token: put the token into a file, as token_file.",
-            scheduler=known.scheduler,
+            scheduler=nightly.known.scheduler,
         )
-    not_running = trouble(known)
-    if not_running is not None:
-        out.warn(not_running)
-    out.say("Saved every night by {scheduler}; next: {next}.", scheduler=known.scheduler, next=known.next)
-    return known.scheduler
+        nightly = replace(nightly, trouble=lacks)
+    if nightly.known is not None and nightly.starts:
+        out.say(
+            "Saved every night by {scheduler}; next: {next}.",
+            scheduler=nightly.known.scheduler,
+            next=nightly.known.next,
+        )
+    else:
+        out.warn(nightly.trouble)
+    return nightly
 
 
 def table_name(blog_id: str, taken: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from exporter.cli.help import HelpedGroup
 from exporter.cli.options import settings_of, with_config
 from exporter.cli.output import Output
 from exporter.errors import NoSuchRecord, UsageError
-from exporter.message import both, message, suggested
+from exporter.message import both, message
 from exporter.setting_sources import PREFIX, option_name
 from exporter.settings import CONFIG_VARIABLE, read_config
 
@@ -27,14 +27,11 @@ _EPILOG = message(
 Examples:
   blog-exporter schedule install ~/blog
   blog-exporter schedule status ~/blog
-  blog-exporter schedule print cron ~/blog --at 03:17
-  blog-exporter schedule print launchd ~/blog > ~/Library/LaunchAgents/blog-exporter.plist
-  launchctl load ~/Library/LaunchAgents/blog-exporter.plist
-  blog-exporter schedule print windows blog > task.xml
-  schtasks /Create /TN blog-exporter /XML task.xml
+  blog-exporter schedule remove ~/blog
+  blog-exporter schedule print ~/blog --for cron --at 03:17
 """
 )
-_KINDS = ("cron", "systemd", "launchd", "windows")
+_KINDS = ("cron", "systemd", "launchd", "schtasks")
 _PASSED_ON = ("base_url", "profile", "token_file", "token_for")
 _TOKEN = PREFIX + "TOKEN"
 
@@ -55,21 +52,29 @@ def _planned(command: Callable[..., Any]) -> Callable[..., Any]:
     epilog=_EPILOG,
     help=message(
         "Back up a blog every night, or later if the machine slept.\n\n"
-        "`install` uses systemd if it runs for you, otherwise your crontab. It changes only its own entry there."
+        "`install` uses launchd on macOS, Task Scheduler on Windows, and elsewhere systemd if it runs for "
+        "you, otherwise your crontab. It changes only its own entry there."
     ),
 )
 def command() -> None:
     """Group the commands."""
 
 
-@command.command("print", help=message("Print a schedule for cron, systemd, launchd or Windows."))
-@click.argument("kind", metavar="|".join(_KINDS), type=click.Choice(_KINDS))
+@command.command("print", help=message("Print a schedule for cron, systemd, launchd or Task Scheduler."))
 @blog_argument
+@click.option(
+    "--for",
+    "kind",
+    type=click.Choice(_KINDS),
+    help=message("Scheduler. [default: this machine's own, else cron]"),
+)
 @_planned
-def show(*, out: Output, kind: str, words: str, config: Path | None, at: str | None, **given: str | None) -> int:
+def show(*, out: Output, kind: str | None, words: str, config: Path | None, at: str | None, **given: str | None) -> int:
     """Print a schedule."""
+    from exporter.schedule import schedulers
+
     plan = _plan(out, words, config, at, given)
-    texts = _texts(kind, plan)
+    texts = _texts(kind or schedulers.usual(), plan)
     out.document({"name": plan.name, "at": f"{plan.at:%H:%M}", "command": plan.command, "files": texts})
     for name, text in texts.items():
         if len(texts) > 1:
@@ -78,13 +83,13 @@ def show(*, out: Output, kind: str, words: str, config: Path | None, at: str | N
     return 0
 
 
-@command.command("install", help=message("Schedule a nightly backup with systemd or cron."))
+@command.command("install", help=message("Schedule a nightly backup with this machine's scheduler."))
 @blog_argument
 @click.option(
     "--with",
     "scheduler",
-    type=click.Choice(["systemd", "cron"]),
-    help=message("Scheduler. [default: systemd if it runs for you, else cron]"),
+    type=click.Choice(_KINDS),
+    help=message("Scheduler. [default: this machine's own]"),
 )
 @_planned
 def install(
@@ -92,16 +97,18 @@ def install(
 ) -> int:
     """Install a schedule."""
     from exporter.schedule import schedulers
+    from exporter.schedule.systemd import runs_only_while_signed_in
 
     plan = _plan(out, words, config, at, given)
     known = schedulers.install(plan, scheduler, words=[words, *_named({**given, "config": config, "at": at})])
     facts: dict[str, Any] = {"scheduler": known.scheduler, "next": known.next}
     out.document({"name": plan.name, **facts, "command": known.command, "at": str(plan.at)})
-    out.answer("{blog} is backed up every night by {scheduler}; next: {next}.", blog=plan.blog_id, **facts)
     not_running = schedulers.trouble(known)
-    if not_running is not None:
+    if not_running is None:
+        out.answer("{blog} is backed up every night by {scheduler}; next: {next}.", blog=plan.blog_id, **facts)
+    else:
         out.warn(not_running)
-    if known.scheduler == "systemd" and schedulers.runs_only_while_signed_in():
+    if known.scheduler == "systemd" and runs_only_while_signed_in():
         out.say(message("It runs only while you are signed in. To run it at all times: loginctl enable-linger"))
     return 0
 
@@ -133,20 +140,24 @@ def status(*, out: Output, words: str, config: Path | None) -> int:
     """Show a schedule."""
     from exporter.archive.archive import Archive
     from exporter.check.archive_state import OUTCOMES
-    from exporter.schedule import schedulers
+    from exporter.schedule.nightly import nightly_of
 
     archive = _root(out, words, config)
-    known = schedulers.find(archive)
+    nightly = nightly_of(archive, [words, *_named({"config": config})])
+    known = nightly.known
     last = next(Archive.open(archive).newest_backups(), None) if Archive.exists(archive) else None
     if known is None:
+        if nightly.trouble:
+            raise UsageError(nightly.trouble)
         raise NoSuchRecord(
-            "Nothing is scheduled for {archive}. To schedule it: {command}",
-            archive=archive,
-            command=suggested("schedule", "install", words, *_named({"config": config})),
+            "No nightly backup is scheduled for {archive}. {advice}", archive=archive, advice=nightly.next_step
         )
     facts: dict[str, Any] = {"scheduler": known.scheduler, "next": known.next, "command": known.command}
     out.document({"archive": str(archive), **facts, "last_run": last})
-    out.answer("Next backup: {next}, by {scheduler}", next=known.next or "-", scheduler=known.scheduler)
+    if nightly.starts:
+        out.answer(nightly.said)
+    else:
+        out.warn(nightly.trouble)
     if last is None:
         out.answer(message("Last run: none yet"))
     else:
@@ -154,9 +165,6 @@ def status(*, out: Output, words: str, config: Path | None) -> int:
         outcome = OUTCOMES.get(str(last["outcome"]), str(last["outcome"]))
         out.answer("Last run: {time}, {outcome}", time=ended, outcome=outcome)
     out.say("It starts: {command}", command=known.command, level=1)
-    not_running = schedulers.trouble(known)
-    if not_running is not None:
-        out.warn(not_running)
     return 0
 
 
@@ -189,8 +197,9 @@ def _texts(kind: str, plan: NightPlan) -> dict[str, str]:
         service, timer = formats.systemd_service(plan), formats.systemd_timer(plan)
         return {f"{plan.name}.service": service, f"{plan.name}.timer": timer}
     if kind == "launchd":
-        log = Path.home() / "Library" / "Logs" / f"{plan.name}.log"
-        return {f"{plan.name}.plist": formats.launchd_plist(plan, str(log))}
+        from exporter.schedule.launchd import log_path
+
+        return {f"{plan.name}.plist": formats.launchd_plist(plan, str(log_path(plan.name)))}
     return {f"{plan.name}.xml": formats.windows_task(plan)}
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,9 @@ from exporter.text import printable
 from exporter.translation import translated
 
 if TYPE_CHECKING:
+    from exporter.archive.archive import Archive
     from exporter.library.status import Status, StatusProblem
+    from exporter.schedule.nightly import Nightly
 
 CAPTURE_OUTCOMES = {
     "captured": message("saved"),
@@ -79,6 +82,8 @@ def status_command(
     found = status(reader, max_age=limit)
     remaining = countdown_of(reader, settings, SystemClock().now())
     found.document["closing"] = None if remaining is None else remaining.document()
+    nightly = _nightly(archive, reader, settings)
+    found.document["nightly"] = None if nightly is None else nightly.document()
     out.document(found.document)
     local = _with_local_times(found.document, settings.timezone)
     prints = out.verbosity >= 0 and not prometheus and not out.as_json
@@ -88,13 +93,24 @@ def status_command(
 
         out.raw(metrics(found.document, 0 if error is None else error.exit_code).encode())
     elif out.verbosity >= 0:
-        _print(out, local, found)
+        _print(out, local, found, [] if nightly is None else [nightly.line])
         if remaining is not None:
             out.answer(countdown_line(remaining))
     _warn_of_sign_in(out, settings)
     if error is not None:
         raise error
     return 0
+
+
+def _nightly(path: Path, archive: Archive, settings: Settings) -> Nightly | None:
+    """Return the facts about the nightly backup; ``None`` if the archive needs none."""
+    from exporter.schedule.nightly import own_nightly
+
+    found = own_nightly(path, archive.info.service)
+    if found is None or settings.base_url is not None:
+        return found
+    # Without a known address no command can schedule it.
+    return replace(found, advice="", command="")
 
 
 def _warn_of_sign_in(out: Output, settings: Settings) -> None:
@@ -239,7 +255,7 @@ def _left_something(document: dict[str, Any], problem: StatusProblem | None) -> 
     return failed and bool(document["interrupted_run"])
 
 
-def _print(out: Output, document: dict[str, Any], found: Status) -> None:
+def _print(out: Output, document: dict[str, Any], found: Status, nightly: Sequence[str]) -> None:
     from exporter.check.archive_state import writing_text
     from exporter.library.status import StatusProblem
 
@@ -253,8 +269,8 @@ def _print(out: Output, document: dict[str, Any], found: Status) -> None:
         out.answer("Records: {records}", records=listed(records))
     for line in _run_lines(document, found.problem):
         out.answer(line)
-    for line in _capture_lines(document["capture"]):
-        out.answer(line)
+    for fact in (*_capture_lines(document["capture"]), *nightly):
+        out.answer(fact)
     if _left_something(document, found.problem):
         out.answer(message("A run did not finish: the next backup resumes it."))
     if writer and found.problem is not StatusProblem.FIRST_RUN:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from exporter.archive.atomic import is_full_disk
+from exporter.archive.layout import FLEET_LEDGER
 from exporter.errors import (
     AddressRefused,
     ArchiveDamaged,
@@ -43,7 +44,7 @@ from exporter.errors import (
 from exporter.fleet.blog_list import ListedBlog, trouble_with_id
 from exporter.message import message, restored, stored
 
-FILE_NAME: Final = "fleet.sqlite"
+FILE_NAME: Final = FLEET_LEDGER
 CAPTURES: Final = "captures.sqlite"
 """The ledger of ``fleet capture``, which has the same tables."""
 FORMAT: Final = 1

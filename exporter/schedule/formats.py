@@ -22,9 +22,12 @@ MADE: Final = "made by blog-exporter schedule"
 """The mark of our files and blocks; files without it are never overwritten."""
 CATCH_UP: Final = ("--unless-newer", "26h")
 """Options for the hourly line, which makes up for a missed or failed night within a few hours."""
+AT_SIGN_IN: Final = ("--unless-newer", "3h")
+"""Options for the agent of launchd, which cannot tell a sign-in from the night: a night that counts as saved was."""
 _MAX_LINE_BYTES: Final = 990
 """In bytes: cron cuts commands at 1,000 bytes, or refuses the whole table."""
-_TASKS: Final = "http://schemas.microsoft.com/windows/2004/02/mit/task"
+TASKS: Final = "http://schemas.microsoft.com/windows/2004/02/mit/task"
+_REPLACED_BY_WINDOWS: Final = re.compile(r"%[^%]+%|\$\(")
 
 
 def cron_lines(plan: NightPlan) -> str:
@@ -116,12 +119,12 @@ def launchd_plist(plan: NightPlan, log: str) -> str:
     """Write a launchd agent, which starts every night, or when the machine wakes up.
 
     Args:
-        plan: the plan. It also runs when the machine starts, unless the last success is less than 12 hours old.
+        plan: the plan. It also runs when the user signs in, because the machine may have been off at night.
         log: the file for its output.
     """
     agent = {
         "Label": plan.name,
-        "ProgramArguments": [*plan.command, "--unless-newer", "12h"],
+        "ProgramArguments": [*plan.command, *AT_SIGN_IN],
         "StartCalendarInterval": {"Hour": plan.at.hour, "Minute": plan.at.minute},
         "RunAtLoad": True,
         "ProcessType": "Background",
@@ -130,12 +133,17 @@ def launchd_plist(plan: NightPlan, log: str) -> str:
         "StandardOutPath": log,
         "StandardErrorPath": log,
     }
-    return plistlib.dumps(agent).decode("utf-8")
+    text = plistlib.dumps(agent).decode("utf-8")
+    return text.replace("<plist ", f"<!-- {MADE} -->\n<plist ", 1)
 
 
 def windows_task(plan: NightPlan) -> str:
-    """Write a task for ``schtasks /Create /XML``. Without an XML declaration, any encoding with a BOM works."""
-    task = ET.Element("Task", version="1.2", xmlns=_TASKS)
+    """Write a task for ``schtasks /Create /XML``. Without an XML declaration, any encoding with a BOM works.
+
+    Raises:
+        UsageError: a path looks like a variable, and Task Scheduler has no escape for it.
+    """
+    task = ET.Element("Task", version="1.2", xmlns=TASKS)
     _add(task, "RegistrationInfo", Description=f"{MADE}: {plan.blog_id}")
     trigger = ET.SubElement(ET.SubElement(task, "Triggers"), "CalendarTrigger")
     ET.SubElement(trigger, "StartBoundary").text = f"2026-01-01T{plan.at:%H:%M}:00"
@@ -155,6 +163,9 @@ def windows_task(plan: NightPlan) -> str:
     )
     _add(settings, "RestartOnFailure", Interval="PT20M", Count="3")
     program, *arguments = plan.command
+    replaced = next((word for word in plan.command if _REPLACED_BY_WINDOWS.search(word)), None)
+    if replaced is not None:
+        raise UsageError("Task Scheduler would replace a part of {word} by a variable: rename it.", word=replaced)
     _add(ET.SubElement(task, "Actions"), "Exec", Command=program, Arguments=subprocess.list2cmdline(arguments))
     ET.indent(task)
     return ET.tostring(task, encoding="unicode") + "\n"

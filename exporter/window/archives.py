@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,8 +18,9 @@ from exporter.archive.settings_file import kept_title, known_archives, place_of
 from exporter.cli.output import ago_text, counted
 from exporter.errors import BlogExporterError, NoArchive
 from exporter.frozen import frozen
-from exporter.library.status import StatusProblem, is_backup, status
+from exporter.library.status import Status, StatusProblem, is_backup, status
 from exporter.message import listed, message, said
+from exporter.schedule.nightly import own_nightly
 from exporter.settings import read_config
 
 if TYPE_CHECKING:
@@ -35,11 +37,13 @@ class Health:
         tone: ``well``, ``busy``, ``warn`` or ``bad``.
         text: one sentence about it.
         detail: numbers, or the reason; may be empty.
+        nightly: one sentence about its nightly backup; empty if it cannot have one.
     """
 
     tone: str
     text: str
     detail: str = ""
+    nightly: str = ""
 
 
 @frozen
@@ -110,9 +114,14 @@ def health(path: Path, max_age: timedelta | None = None) -> Health:
             return Health("busy", message("The first backup is running.") if is_backup(writer) else _WRITING)
         return Health("bad", message("The archive is not there. Connect its disk, or bring the folder back."))
     try:
-        found = status(Archive.open(path), max_age=max_age)
+        archive = Archive.open(path)
+        found = status(archive, max_age=max_age)
     except (BlogExporterError, OSError) as error:
         return Health("bad", message("The archive cannot be read."), said(error))
+    return replace(_health_of(found), nightly=_nightly(path, archive.info.service))
+
+
+def _health_of(found: Status) -> Health:
     document = found.document
     records = document["records"]
     numbers = [
@@ -130,6 +139,11 @@ def health(path: Path, max_age: timedelta | None = None) -> Health:
         return Health("well", message("Everything is saved; last backup: {since}.", since=since), detail)
     tone, text = _HEADS[found.problem]
     return Health(tone, text, detail)
+
+
+def _nightly(path: Path, service: str | None) -> str:
+    found = own_nightly(path, service)
+    return "" if found is None else found.said
 
 
 _WRITING: Final = message("The program is writing it now.")

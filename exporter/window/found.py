@@ -18,6 +18,7 @@ from exporter.cli.output import size_text, time_text
 from exporter.errors import BlogExporterError, UsageError
 from exporter.login.facts import is_signed_in
 from exporter.message import message
+from exporter.schedule import schedulers
 from exporter.service.declarations import ATOMPUB
 from exporter.service.registry import profile_for
 from exporter.settings import config_folder, known_profiles, read_config, resolve
@@ -139,6 +140,7 @@ def _facts(window: Window, job: Job, state: JobState, answer: dict[str, Any]) ->
             for each, shown in zip(ways[1:], told[1:], strict=False)
         ],
         "from_file": "files" in answer,
+        "cannot_schedule": "" if schedulers.best() is not None else schedulers.cannot_schedule(),
         "can_sign_in": can_sign_in,
         "signed_in": signed_in,
         "refused": refused and not signed_in,

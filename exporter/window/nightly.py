@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.archive.archive import Archive
 from exporter.check.archive_state import OUTCOMES
 from exporter.errors import UsageError
-from exporter.message import message, suggested
-from exporter.schedule import schedulers
+from exporter.message import message
+from exporter.schedule.nightly import nightly_of
+from exporter.schedule.systemd import runs_only_while_signed_in
 from exporter.translation import translated
 from exporter.window.actions import TIME, about_blog, complaints, line, start
 from exporter.window.pages import Redirect
@@ -34,21 +35,20 @@ def nightly(window: Window, asked: Asked, archive: Path) -> Answer:
         with complaints(window, wrong):
             start(window, archive, _ABOUT, _words(asked, archive))
             return Redirect(f"blog/{asked.parts[1]}/schedule")
-    known, best = None, None
-    with complaints(window, wrong):
-        known, best = schedulers.find(archive), schedulers.best()
-    trouble = None if known is None else schedulers.trouble(known)
+    plan = nightly_of(archive)
+    known = plan.known
     return window.page(
         "nightly.html",
         status=400 if wrong and asked.method == "POST" else 200,
         **about_blog(asked, archive),
         **job_values(window, window.jobs.newest(str(archive), _ABOUT)),
         known=known,
-        possible=best is not None,
-        only_signed_in=known is not None and known.scheduler == "systemd" and schedulers.runs_only_while_signed_in(),
-        trouble=translated(trouble or "", window.language),
+        possible=known is not None or bool(plan.command),
+        only_signed_in=known is not None and known.scheduler == "systemd" and runs_only_while_signed_in(),
+        said=translated(plan.said, window.language),
+        trouble=translated(plan.trouble, window.language),
+        advice=translated(plan.advice, window.language),
         runs=[_run(window, each) for each in islice(Archive.open(archive).newest_backups(), _RUNS_SHOWN)],
-        printed=suggested("schedule", "print", archive),
         time=asked.text("time"),
         wrong=wrong,
     )

@@ -29,6 +29,8 @@ from exporter.check import mounts
 from exporter.check.doctor import WORST_FIRST, Diagnosis, diagnose
 from exporter.clock import timestamp
 from exporter.errors import BlogExporterError
+from exporter.schedule.plan import name_of
+from exporter.schedule.schedulers import find
 from tests.cli.conftest import Program
 from tests.cli.test_status import append_run
 from tests.support import faults
@@ -68,7 +70,8 @@ def backed_up(program: Program, service: DemoService, place: Path) -> Path:
 
 
 def names(found: Diagnosis) -> dict[str, int]:
-    return {each.name: each.exit_code for each in found.findings}
+    """Return the names of the findings without the remark that this machine has no scheduler at all."""
+    return {each.name: each.exit_code for each in found.findings if each.name != "no_schedule" or each.command}
 
 
 def command_of(found: Diagnosis, name: str) -> list[str]:
@@ -102,7 +105,13 @@ def fill(path: Path) -> None:
             pass
 
 
-def test_all_is_well_and_nothing_is_changed(program: Program, root: Path) -> None:
+def test_all_is_well_and_nothing_is_changed(program: Program, root: Path, machine: Machine) -> None:
+    shown = program("doctor", root)
+    assert (shown.code, shown.out.splitlines()[0], shown.err) == (0, "No problems, but see below.", "")
+    assert "- No nightly backup is scheduled." in shown.out
+    assert "Install cron, such as with apt install cron. Or print" in " ".join(shown.out.split())
+    machine.has("crontab")
+    assert program("schedule", "install", root).code == 0
     before = content(root)
     shown = program("doctor", root)
     assert (shown.code, shown.out.splitlines()[0], shown.err) == (0, "All is well.", "")
@@ -156,10 +165,16 @@ def test_a_disk_that_is_not_connected(program: Program) -> None:
     assert (shown.code, "/media/nobody/MY DISK is missing or empty" in " ".join(shown.out.split())) == (10, True)
 
 
+@pytest.mark.parametrize(
+    ("scheduler", "platform"), [("crontab", "linux"), ("launchctl", "darwin"), ("schtasks", "win32")]
+)
 def test_a_moved_archive(
-    program: Program, root: Path, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machine.has("crontab")
+    program: Program, root: Path, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    scheduler: str, platform: str,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("exporter.schedule.programs.PLATFORM", platform)
+    machine.has(scheduler)
     assert program("schedule", "install", root).code == 0
     moved = tmp_path / "else where"
     root.rename(moved)
@@ -174,7 +189,9 @@ def test_a_moved_archive(
     for command in (first, second):
         assert program(*shlex.split(command)[1:]).code == 0
     assert names(diagnose(moved)) == {}
-    assert str(root) not in machine.table.read_text()
+    places = {each["name"]: each["where"] for each in program("doctor", moved, "--json", "--offline").json["places"]}
+    assert name_of(moved) in places["schedule"] or scheduler == "crontab"
+    assert find(root) is None
 
 
 def test_a_settings_file_that_names_the_old_place(program: Program, root: Path, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_a_client_id_is_explained_tried_and_asked_for_once(runs: Runs, tmp_path:
         assert shown.count("that needs a client ID") == 1
         assert later.count("answers 400 to this client ID") == 1
         assert later.count("The service refuses the client ID or its secret (invalid_client") == 1
-        assert "Your blog is safe in" in shown
+        assert "Your blog as it is now is safe in" in shown
         assert not [secret for secret in (*server.issued, CLIENT_SECRET, "wr0ng-s3cret") if secret in shown]
         server.revoke_all()
         again = Terminal(runs, ("login", "--base-url", server.base_url), tmp_path, {**home, **OAUTH})

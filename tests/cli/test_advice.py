@@ -262,7 +262,7 @@ def test_another_archive_with_the_same_settings_is_not_taken_for_one_that_moved(
     info.chmod(0o600)
     info.write_text(json.dumps({**document, "created_at": "2001-01-01T00:00:00Z"}), "utf-8")
     shutil.rmtree(shell.folder / "theirs" / ".work")
-    done = shell.type("blog-exporter schedule print cron theirs")
+    done = shell.type("blog-exporter schedule print theirs --for cron")
     assert done.code == 2
     assert "no backup of yours wrote that" in done.err
 
@@ -552,7 +552,7 @@ def test_the_demo_and_init_end_with_commands_that_work(signs_in: Shell, guard: O
     begun = signs_in.type(
         f"blog-exporter init {address} --archive {word('-a b')} --at never --yes --config 'my settings.toml'"
     )
-    assert (begun.code, len(begun.suggested)) == (0, 2), begun
+    assert (begun.code, len(begun.suggested)) == (0, 3), begun
     for line in (*shown, *begun.suggested):
         done = signs_in.type(line)
         assert done.code == 0, done

@@ -85,8 +85,9 @@ def test_without_questions_it_uses_the_defaults(init: Beginner, service: DemoSer
     assert "[" not in done.err.splitlines()[0]
     assert done.json == {
         "blog_id": BLOG_ID, "name": "generated", "archive": str(init.root), "settings": str(init.config),
-        "outcome": "saved", "exit_code": 0, "scheduled": "cron",
+        "outcome": "saved", "exit_code": 0, "nightly": done.json["nightly"],
     }  # fmt: skip
+    assert (done.json["nightly"]["scheduler"], done.json["nightly"]["starts"]) == ("cron", True)
     values = {"blog_id": BLOG_ID, "archive": str(init.root), "base_url": service.base_url, "assets": "none"}
     assert tables(init.config) == {"generated": values}
     assert init.config.read_text("utf-8").startswith("# Settings of blog-exporter.")
@@ -230,11 +231,11 @@ def test_a_scheduler_that_refuses_does_not_undo_the_backup(
     arguments = (ADDRESS, "--base-url", service.base_url, "--assets", "none", "--yes", "--at", "3:05", "--json")
     init.machine.now("refuses")
     done = init(*arguments)
-    assert (done.code, done.json["scheduled"]) == (0, None)
-    assert "The backup is not scheduled yet." in done.err
+    assert (done.code, done.json["nightly"]["scheduler"], done.json["nightly"]["starts"]) == (0, None, False)
+    assert "No nightly backup is scheduled. Nothing on this machine" in done.err
     (init.machine.folder / "refuses").unlink()
     done = init(*arguments)
-    assert (done.code, done.json["scheduled"]) == (0, "cron")
+    assert (done.code, done.json["nightly"]["scheduler"], done.json["nightly"]["starts"]) == (0, "cron", False)
     assert "cron does not have your variable with the token" in done.err
     assert "sesame" not in done.err + init.config.read_text("utf-8") + init.machine.table.read_text()
 

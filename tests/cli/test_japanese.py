@@ -13,7 +13,7 @@ COMMANDS = (
     "status DIR", "log DIR", "log DIR --entry 50", "diff DIR --stat", "search DIR xyzzy", "verify DIR", "files DIR --missing",
     "inspect DIR", "rebuild DIR", "prune DIR --keep-last 1 --dry-run", "site DIR OUT", "site DIR OUT --public-only",
     "export wxr DIR OUT --public-open-flg 1", "export hugo DIR OUT --public-open-flg 1", "export csv DIR OUT --all-as-draft",
-    "compare DIR DIR/latest/site --public-open-flg 1", "schedule print cron DIR", "schedule status DIR", "sync DIR OUT",
+    "compare DIR DIR/latest/site --public-open-flg 1", "schedule print DIR --for cron", "schedule status DIR", "sync DIR OUT",
     "backup nowhere.invalid", "check nowhere.invalid", "show DIR entry 12345", "whoami nowhere.invalid",
     "move wordpress DIR --to https://nowhere.invalid", "logout nowhere.invalid",
 )  # fmt: skip

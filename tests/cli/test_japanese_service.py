@@ -224,7 +224,7 @@ def no_version(root: Path) -> None:
 OFTEN_READ = (
     "status DIR", "log DIR --entry 4", "log DIR --at 9", "diff DIR 1 1 --stat", "show DIR entry 99", "search DIR 港", "files DIR --missing",
     "verify DIR", "inspect DIR", "export wxr DIR OUT/a PUBLIC", "export csv DIR OUT/c --dry-run PUBLIC", "export wxr DIR OUT/i",
-    "compare DIR nowhere PUBLIC", "rebuild DIR", "prune DIR --keep-last 1 --dry-run", "sync DIR COPY --dry-run", "schedule print cron DIR",
+    "compare DIR nowhere PUBLIC", "rebuild DIR", "prune DIR --keep-last 1 --dry-run", "sync DIR COPY --dry-run", "schedule print DIR --for cron",
 )  # fmt: skip
 """The commands that are always tried."""
 READING = (
@@ -243,7 +243,7 @@ READING = (
     "prune DIR --keep-last 1 --dry-run", "prune DIR --keep-last 1", "prune DIR", "prune DIR --keep-last x",
     "sync DIR COPY --dry-run", "sync DIR COPY", "sync DIR COPY", "sync DIR COPY --prune", "sync COPY DIR", "verify COPY", "sync DIR s3://nowhere --object-lock",
     "move wordpress DIR --to http://127.0.0.1:9 --dry-run PUBLIC --allow-private-network", "move blogger DIR --to https://nowhere.invalid",
-    "schedule print cron DIR", "schedule status DIR", "serve DIR --host 192.0.2.1", "backup DIR --retries 0 --give-up-after 1s",
+    "schedule print DIR --for cron", "schedule status DIR", "serve DIR --host 192.0.2.1", "backup DIR --retries 0 --give-up-after 1s",
 )  # fmt: skip
 
 
@@ -298,8 +298,8 @@ WRONG = (
     "export wxr DIR OUT --public-open-flg 99", "export wxr DIR OUT --all-as-draft --comments none", "export markdown DIR OUT --preset x",
     "move", "move wordpress DIR", "move wordpress DIR --to x", "compare DIR", "compare DIR x --report DIR", "site DIR --public-only",
     "serve DIR --port x", "serve DIR --port 99999999", "serve DIR --host", "sync DIR", "sync DIR DIR", "sync DIR ftp://x/y", "prune DIR",
-    "prune DIR --keep-last 0", "prune DIR --keep-daily x", "schedule", "schedule print", "schedule print cron", "schedule print x DIR",
-    "schedule print cron DIR --at x", "schedule print systemd DIR", "schedule print launchd DIR", "schedule print windows DIR", "schedule status",
+    "prune DIR --keep-last 0", "prune DIR --keep-daily x", "schedule", "schedule print", "schedule print --for cron", "schedule print DIR --for x",
+    "schedule print DIR --for cron --at x", "schedule print DIR --for systemd", "schedule print DIR --for launchd", "schedule print DIR --for schtasks", "schedule status",
     "schedule status nowhere", "schedule remove nowhere", "schedule install nowhere", "fleet", "fleet run", "fleet run nowhere --into OUT", "fleet status nowhere",
     "fleet verify nowhere", "fleet site nowhere", "fleet export wxr nowhere OUT", "fleet search nowhere 港", "fleet index nowhere",
     "fleet catalogue sqlite nowhere", "fleet catalogue csv nowhere", "fleet rebuild nowhere", "completion", "completion csh", "profiles", "profiles ninja",

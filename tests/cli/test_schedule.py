@@ -91,7 +91,7 @@ def test_systemd_is_distinguished_from_a_session(program: Program, machine: Mach
 
 def test_the_schedulers_can_read_the_printed_lines(program: Program, machine: Machine, archive: Path) -> None:
     def printed(kind: str) -> str:
-        done = program("schedule", "print", kind, archive, *URL, "--at", "3:17")
+        done = program("schedule", "print", archive, "--for", kind, *URL, "--at", "3:17")
         assert (done.code, done.err) == (0, "")
         return done.out
 
@@ -99,8 +99,8 @@ def test_the_schedulers_can_read_the_printed_lines(program: Program, machine: Ma
     assert printed("cron").count("\n") == 2
     assert "\n[Service]\n" in printed("systemd")
     assert plistlib.loads(printed("launchd").encode())["StartCalendarInterval"]["Hour"] == 3
-    assert ET.fromstring(printed("windows")).tag.endswith("}Task")
-    done = program("schedule", "print", "systemd", archive, *URL, "--json")
+    assert ET.fromstring(printed("schtasks")).tag.endswith("}Task")
+    done = program("schedule", "print", archive, "--for", "systemd", *URL, "--json")
     assert [name.rpartition(".")[2] for name in done.json["files"]] == ["service", "timer"]
     assert machine.calls("crontab") == machine.calls("systemctl") == []
 
@@ -112,11 +112,11 @@ def test_paths_are_written_in_full_and_no_token_is(
     for name, text in {"token": "s3cret", "my.toml": 'base_url = "http://127.0.0.1:9"'}.items():
         Path(name).write_text(text)
         Path(name).chmod(0o600)
-    done = program("schedule", "print", "cron", "archive", "--token-file", "token", "--config", "my.toml")
+    done = program("schedule", "print", "archive", "--for", "cron", "--token-file", "token", "--config", "my.toml")
     assert f"backup {tmp_path}/archive --token-file {tmp_path}/token --config {tmp_path}/my.toml" in done.out
     assert (done.err, "s3cret" in done.out) == ("", False)
     monkeypatch.setenv("BLOG_EXPORTER_TOKEN", "s3cret")
-    done = program("schedule", "print", "cron", "archive", *URL)
+    done = program("schedule", "print", "archive", "--for", "cron", *URL)
     assert "schedulers do not know BLOG_EXPORTER_TOKEN" in done.err
     assert "s3cret" not in done.out + done.err
 
@@ -127,14 +127,14 @@ def test_invalid_schedules_are_reported(
     done = program("schedule", "install", archive)
     assert (done.code, "give --base-url" in done.err) == (2, True)
     for address in ("http://me:s3cret@127.0.0.1:9", "http://127.0.0.1:9/?token=s3cret"):
-        done = program("schedule", "print", "cron", archive, "--base-url", address)
+        done = program("schedule", "print", archive, "--for", "cron", "--base-url", address)
         assert (done.code, done.out, "s3cret" in done.err) == (2, "", False)
     for place, code in ((tmp_path, 2), (tmp_path / "none", 10)):
-        done = program("schedule", "print", "cron", place)
+        done = program("schedule", "print", place, "--for", "cron")
         assert (done.code, "blog" in done.err) == (code, True)
     for folder in ("/home/me/.cache/uv/archive-v0/x", "/private/var/folders/x/AppTranslocation/y/d/blog-exporter.app"):
         monkeypatch.setattr("sys.prefix", folder)
-        assert "runs from a cache" in program("schedule", "print", "cron", archive, *URL).err
+        assert "runs from a cache" in program("schedule", "print", archive, "--for", "cron", *URL).err
 
 
 def test_a_blog_of_the_settings_file(program: Program, machine: Machine, tmp_path: Path) -> None:

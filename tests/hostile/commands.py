@@ -18,7 +18,7 @@ READERS: tuple[tuple[str, ...], ...] = (
     ("inspect",), ("verify",), ("verify", "--quick"), ("verify", "--evidence"), ("doctor",), ("prune", "--keep-last", "1", "--dry-run"),
     ("forget", "--comment", "1", "--dry-run"), ("forget", "--entry", "1", "--author", "a", "--dry-run"),
     ("compare", HOME, *PUBLIC), ("check", "--base-url", "http://127.0.0.1:9"),
-    ("schedule", "print", "cron", "--base-url", "http://127.0.0.1:9"),
+    ("schedule", "print", "--for", "cron", "--base-url", "http://127.0.0.1:9"),
 )  # fmt: skip
 COPIES: tuple[tuple[str, ...], ...] = (
     ("site", "{out}"),
@@ -71,7 +71,7 @@ def arguments(command: Sequence[str], place: Place, number: int) -> list[str]:
     if name in {"export", "library"}:
         return [name, filled[0], str(place.archive), *filled[1:]]
     if name == "schedule":
-        return [name, *filled[:2], str(place.archive), *filled[2:]]
+        return [name, filled[0], str(place.archive), *filled[1:]]
     if name == "move":
         return [name, filled[0], str(place.archive), *filled[1:], *place.new_home]
     return [name, str(place.archive), *filled]

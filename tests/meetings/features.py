@@ -413,9 +413,9 @@ class Schedule(Feature):
 
     def act(self) -> None:
         if isinstance(self.world, AddressWorld) and not self.world.joined:
-            self.world.run("schedule", "print", "cron", self.world.root, code=2)
+            self.world.run("schedule", "print", self.world.root, "--for", "cron", code=2)
             return
-        printed = self.world.run("schedule", "print", "cron", self.world.root).out
+        printed = self.world.run("schedule", "print", self.world.root, "--for", "cron").out
         lines = [line for line in printed.splitlines() if " backup " in line]
         for line in lines:
             self.world.run("backup", *shlex.split(line.partition(" backup ")[2]))

@@ -79,7 +79,7 @@ def test_the_wheel_works_alone(installed: Path, tmp_path: Path) -> None:
     assert (archive / "latest" / "site" / "index.html").is_file()
     assert "--archive" in run(program, "backup", "--help")
     assert re.search("[ぁ-ん]", run(program, "status", archive, BLOG_EXPORTER_LANG="ja"))
-    printed = run(program, "schedule", "print", "cron", archive, "--base-url", "https://api.example.jp")
+    printed = run(program, "schedule", "print", archive, "--for", "cron", "--base-url", "https://api.example.jp")
     assert str(program) in printed
 
 

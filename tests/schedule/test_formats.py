@@ -76,7 +76,7 @@ def test_systemd_repeats_temporary_failures_and_missed_runs() -> None:
 
 def test_launchd_gets_every_word(plan: NightPlan) -> None:
     agent = plistlib.loads(launchd_plist(plan, "/home/me/log").encode())
-    assert tuple(agent["ProgramArguments"]) == (*plan.command, "--unless-newer", "12h")
+    assert tuple(agent["ProgramArguments"]) == (*plan.command, "--unless-newer", "3h")
     assert agent["StartCalendarInterval"] == {"Hour": 3, "Minute": 7}
     assert agent["RunAtLoad"] is True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from datetime import datetime, time
@@ -10,9 +11,12 @@ from pathlib import Path
 import pytest
 
 from exporter.errors import UsageError
-from exporter.schedule import schedulers
+from exporter.schedule import programs, schedulers
+from exporter.schedule.formats import windows_task
 from exporter.schedule.plan import NightPlan, next_time, plan_for
 from exporter.schedule.schedulers import best, find, install, remove
+from exporter.schedule.schtasks import words_of
+from tests.schedule.conftest import STRANGE, plan_of
 from tests.support.schedulers import Machine
 
 OTHERS = "MAILTO=me@example.jp\r\n# 日記\n0 4 * * *  /bin/true \\%  # mine\n\n\t\n".encode() + b"# \xff\xfe\n"
@@ -34,12 +38,16 @@ def test_the_better_scheduler_is_chosen(machine: Machine) -> None:
 
 @pytest.mark.parametrize(
     ("platform", "says"),
-    [("linux", "there is no cron, and no systemd runs"), ("darwin", "launchd"), ("win32", "windows")],
+    [
+        ("linux", "there is no cron, and no systemd runs"),
+        ("darwin", "launchd does it only"),
+        ("win32", "schtasks, the program"),
+    ],
 )
 def test_without_a_scheduler_the_message_says_what_to_do(
     machine: Machine, mine: NightPlan, monkeypatch: pytest.MonkeyPatch, platform: str, says: str
 ) -> None:
-    monkeypatch.setattr("sys.platform", platform)
+    monkeypatch.setattr("exporter.schedule.programs.PLATFORM", platform)
     with pytest.raises(UsageError, match=says):
         install(mine)
     with pytest.raises(UsageError, match="no cron that you may use"):
@@ -55,10 +63,10 @@ def test_a_program_is_started_in_english_with_its_input(
     program.write_text('#!/bin/sh\necho "$LC_ALL $*" >&2\n/bin/cat\nexit 3\n')
     program.chmod(0o700)
     monkeypatch.setenv("LC_ALL", "ja_JP.UTF-8")
-    done = schedulers._run("crontab", "-", given=OTHERS)
+    done = programs.run("crontab", "-", given=OTHERS)
     assert done is not None
     assert (done.returncode, done.stdout, done.stderr) == (3, OTHERS, b"C -\n")
-    assert schedulers._run("systemctl", "--user") is None
+    assert programs.run("systemctl", "--user") is None
 
 
 @pytest.mark.thorough
@@ -92,7 +100,7 @@ def test_the_functions_answer_as_the_programs_do(machine_with_programs: Machine)
         return [*found, machine_with_programs.calls("crontab"), machine_with_programs.calls("systemctl")]
 
     machine_with_programs.has("crontab", "systemctl")
-    true = seen(schedulers._run)
+    true = seen(programs.run)
     for name in ("crontab.calls", "systemctl.calls"):
         (machine_with_programs.folder / name).unlink()
     assert seen(machine_with_programs.answer) == true
@@ -230,3 +238,113 @@ def test_the_next_time_is_today_or_tomorrow() -> None:
     noon = datetime(2026, 12, 31, 12, 0).astimezone()
     assert next_time(time(12, 1), noon).day == 31
     assert next_time(time(12, 0), noon).day == 1
+
+
+OTHERS_OF = {"launchd": ("darwin", "launchctl", "agents", ".plist"), "schtasks": ("win32", "schtasks", "tasks", ".xml")}
+
+
+@pytest.fixture(params=OTHERS_OF)
+def other(request: pytest.FixtureRequest, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The store of launchd or Task Scheduler, on a machine that has it; a file for each schedule."""
+    platform, program, store, suffix = OTHERS_OF[request.param]
+    monkeypatch.setattr("exporter.schedule.programs.PLATFORM", platform)
+    monkeypatch.setenv("HOME", str(machine.folder / "home"))
+    machine.has(program)
+    return machine.folder / store / f"*{suffix}"
+
+
+def stored(other: Path) -> list[str]:
+    return sorted(each.stem for each in other.parent.glob(other.name))
+
+
+def test_launchd_and_task_scheduler_keep_one_schedule_for_each_archive(
+    machine: Machine, other: Path, mine: NightPlan, tmp_path: Path
+) -> None:
+    scheduler = best()
+    assert scheduler in OTHERS_OF
+    plans = [plan_for(tmp_path / name / "日記 50% & co", "me.blog.example.jp", at="4:05") for name in "ab"]
+    assert find(plans[0].archive) is None
+    assert remove(plans[0].archive) == []
+    for plan in (*plans, plans[0]):
+        known = install(plan)
+        assert (known.scheduler, known.next[-5:], known.words[: len(plan.command)]) == (
+            scheduler,
+            "04:05",
+            plan.command,
+        )
+        assert schedulers.trouble(known) is None
+    assert stored(other) == sorted(plan.name for plan in plans)
+    moved = install(plan_for(plans[0].archive, "me.blog.example.jp", at="5:06"))
+    assert (moved.next[-5:], find(plans[0].archive)) == ("05:06", moved)
+    assert remove(plans[0].archive) == [scheduler]
+    assert (stored(other), find(plans[0].archive)) == ([plans[1].name], None)
+    assert remove(plans[1].archive) == [scheduler]
+    assert (stored(other), remove(plans[1].archive)) == ([], [])
+    machine.now("refuses")
+    with pytest.raises(UsageError, match=r"refused, and nothing was scheduled: (Bootstrap failed|ERROR: Access)"):
+        install(mine)
+    assert (find(mine.archive), stored(other)) == (None, [])
+
+
+def test_a_schedule_that_launchd_or_task_scheduler_does_not_start_is_reported(
+    machine: Machine, other: Path, mine: NightPlan
+) -> None:
+    known = install(mine)
+    if known.scheduler == "launchd":
+        (machine.folder / "agents" / f"{mine.name}.plist").unlink()
+        how = f"launchctl bootstrap gui/{os.getuid()} '{machine.folder}/home/Library/LaunchAgents/"
+    else:
+        task = machine.folder / "tasks" / f"{mine.name}.xml"
+        text = task.read_text("utf-16").replace("<Priority>", "<Enabled>false</Enabled><Priority>")
+        task.write_text(text, "utf-16")
+        how = f"schtasks /Change /TN {mine.name} /ENABLE"
+    assert how.replace("'", "") in (schedulers.trouble(known) or "").replace("'", "")
+
+
+def test_what_another_program_or_an_editor_wrote_is_kept(machine: Machine, other: Path, mine: NightPlan) -> None:
+    install(mine)
+    file = machine.folder / "home" / "Library" / "LaunchAgents" / f"{mine.name}.plist"
+    encoding = "utf-8"
+    if best() == "schtasks":
+        file, encoding = machine.folder / "tasks" / f"{mine.name}.xml", "utf-16"
+    ours = file.read_text(encoding)
+    theirs = ours.replace("made by blog-exporter schedule", "theirs")
+    file.write_text(theirs, encoding)
+    for attempt in (lambda: install(mine), lambda: remove(mine.archive)):
+        with pytest.raises(UsageError, match="is not ours"):
+            attempt()
+    assert file.read_text(encoding) == theirs
+    for old in ("StartCalendarInterval", "CalendarTrigger"):
+        file.write_text(ours.replace(old, "Other"), encoding)
+        if old in ours:
+            with pytest.raises(UsageError, match="was changed"):
+                find(mine.archive)
+    file.write_text("<", encoding)
+    with pytest.raises(UsageError, match=r"was changed|Cannot read the task"):
+        find(mine.archive)
+
+
+def test_a_task_with_characters_that_the_console_lacks_has_unknown_words(
+    machine: Machine, mine: NightPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On an English Windows, schtasks shows a question mark for each Japanese character."""
+    monkeypatch.setattr("exporter.schedule.programs.PLATFORM", "win32")
+    machine.has("schtasks")
+    install(mine)
+    task = machine.folder / "tasks" / f"{mine.name}.xml"
+    task.write_bytes(task.read_text("utf-16").encode("cp1252", "replace"))
+    known = find(mine.archive)
+    assert known is not None
+    assert (known.words, "??" in known.command) == ((), True)
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_a_command_line_of_windows_is_read_as_it_was_written(name: str) -> None:
+    words = ["backup", name, "", "a b", f"{name}\\", '"', f'x"{name}']
+    assert words_of(subprocess.list2cmdline(words)) == words
+
+
+@pytest.mark.parametrize("name", ["%TEMP%", "a$(Arg0)"])
+def test_a_path_that_task_scheduler_would_replace_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="Task Scheduler would replace"):
+        windows_task(plan_of(name))

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from exporter.schedule.cron import Cron
 from exporter.schedule.formats import systemd_service, systemd_timer
 from exporter.schedule.plan import NightPlan
-from exporter.schedule.schedulers import Cron
 from tests.cli.test_cron import cron
 from tests.schedule.conftest import STRANGE
 from tests.support.generated import generated_blog

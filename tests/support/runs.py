@@ -20,6 +20,7 @@ from exporter.archive.archive import Archive
 from exporter.archive.verify import verify
 from exporter.demo.content import Blog, Record, fields, wire
 from exporter.model.kinds import Kind, key_of
+from exporter.schedule import programs
 from tests.support.demo_service import DemoService
 from tests.support.schemas import check_json
 from tests.support.zygote import MOST_BYTES
@@ -194,6 +195,7 @@ class Runs:
             "folder": str(folder),
             "now": now,
             "processes": None if processes is None else str(processes),
+            "platform": programs.PLATFORM,
             "name": name,
             "frozen": frozen,
             "terminal": terminal,

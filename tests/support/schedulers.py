@@ -1,6 +1,6 @@
-"""Programs that answer as ``crontab`` and ``systemctl`` do, in a folder of a test.
+"""Programs that answer as ``crontab``, ``systemctl``, ``launchctl`` and ``schtasks`` do, in a folder of a test.
 
-Within the test's process, functions answer in their place, because each start of a program takes time.
+Within the test's process, functions replace the first two, because each start of a program takes time.
 """
 
 from __future__ import annotations
@@ -34,6 +34,36 @@ case "$2 $4" in
 esac
 exit 0
 """
+LAUNCHCTL = """#!/bin/sh
+echo "$@" >> '{folder}/launchctl.calls'
+name="${{2##*/}}"
+case "$1 $2" in
+"print gui/"*/*) [ -e "{folder}/agents/$name.plist" ];;
+"print gui/"*) exit 0;;
+"bootstrap gui/"*) [ -e '{folder}/refuses' ] && {{ echo 'Bootstrap failed: 5: Input/output error' >&2; exit 5; }}
+    [ -e "{folder}/agents/${{3##*/}}" ] && {{ echo 'Bootstrap failed: 37: Operation already in progress' >&2; exit 37; }}
+    /bin/mkdir -p '{folder}/agents' && /bin/cp "$3" '{folder}/agents/';;
+"bootout gui/"*) /bin/rm "{folder}/agents/$name.plist";;
+"enable gui/"*) exit 0;;
+*) exit 64;;
+esac
+"""
+"""Keeps the loaded agents in the folder ``agents``."""
+SCHTASKS = """#!/bin/sh
+echo "$@" >> '{folder}/schtasks.calls'
+[ "$1" = '/?' ] && exit 0
+task='{folder}/tasks/'"$3.xml"
+case "$1 $2 $4 $6" in
+"/Create /TN /XML /F") [ -e '{folder}/refuses' ] && {{ echo 'ERROR: Access is denied.' >&2; exit 1; }}
+    /bin/mkdir -p '{folder}/tasks' && /bin/cp "$5" "$task";;
+"/Query /TN /XML ") [ -e "$task" ] || {{ echo 'ERROR: The system cannot find the file specified.' >&2; exit 1; }}
+    /bin/cat "$task";;
+"/Delete /TN /F ") /bin/rm "$task";;
+*) exit 64;;
+esac
+"""
+"""Keeps the tasks in the folder ``tasks``."""
+PROGRAMS = {"crontab": CRONTAB, "systemctl": SYSTEMCTL, "launchctl": LAUNCHCTL, "schtasks": SCHTASKS}
 
 
 _DAEMON = """
@@ -83,7 +113,7 @@ class Machine:
         """Install schedulers."""
         for name in programs:
             path = self.folder / "bin" / name
-            path.write_text({"crontab": CRONTAB, "systemctl": SYSTEMCTL}[name].format(folder=self.folder))
+            path.write_text(PROGRAMS[name].format(folder=self.folder))
             path.chmod(0o700)
 
     def runs(self, *names: str) -> None:
@@ -101,6 +131,8 @@ class Machine:
         path = self.folder / "bin" / program
         if str(path.parent) not in os.environ["PATH"].split(os.pathsep) or not path.exists():
             return None
+        if program in ("launchctl", "schtasks"):
+            return subprocess.run(words, capture_output=True)
         with (self.folder / f"{program}.calls").open("a") as calls:
             calls.write(" ".join(arguments) + "\n")
         code, out, err = (self._crontab if program == "crontab" else self._systemctl)(arguments, given or b"")
@@ -138,7 +170,7 @@ class Machine:
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     """A machine without any scheduler and with nothing else in its PATH; it starts no process for them."""
     made = _made(tmp_path / "machine", monkeypatch)
-    monkeypatch.setattr("exporter.schedule.schedulers._run", made.answer)
+    monkeypatch.setattr("exporter.schedule.programs.run", made.answer)
     return made
 
 
@@ -153,7 +185,7 @@ def _made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setenv("PATH", str(folder / "bin"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
     monkeypatch.delenv("BLOG_EXPORTER_TOKEN", raising=False)
-    monkeypatch.setattr("exporter.schedule.schedulers.PROC", folder / "proc")
+    monkeypatch.setattr("exporter.schedule.cron.PROC", folder / "proc")
     made = Machine(folder)
     made.runs("sshd", "crond")
     return made

@@ -130,7 +130,7 @@ SCREENS: Final = (
         f"status {BLOG_ID} --max-age 2d",
         20,
     ),
-    Screen(("A backup every night", "毎晩のバックアップ"), f"schedule print cron {BLOG_ID} --at 03:17"),
+    Screen(("A backup every night", "毎晩のバックアップ"), f"schedule print {BLOG_ID} --for cron --at 03:17"),
     Screen(("Errors", "エラー"), "bakup"),
     Screen(("", ""), f"status {BLOG_ID} --max-age 2"),
     Screen(("", ""), "status nowhere"),

@@ -37,7 +37,7 @@ import exporter
 from exporter.cli import signals
 from exporter.cli.main import main, run
 from exporter.clock import SystemClock
-from exporter.schedule import schedulers
+from exporter.schedule import cron, programs
 from exporter.worker import Worker
 from tests.support.disks import without_waiting
 from tests.support.trace import Trace
@@ -111,7 +111,8 @@ def child(order: dict[str, Any], streams: Sequence[int]) -> None:
     # On a loaded machine a run may need long to end after a signal.
     signals._PATIENCE_SECONDS = 120.0
     if order["processes"] is not None:
-        schedulers.PROC = Path(order["processes"])  # type: ignore[misc]  # final for all but the forks of tests
+        cron.PROC = Path(order["processes"])  # type: ignore[misc]  # final for all but the forks of tests
+    programs.PLATFORM = order["platform"]  # type: ignore[misc]  # a test may choose that of its forks
     if order["file_size"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["file_size"], order["file_size"]))
     if not order["workers"]:

@@ -141,7 +141,7 @@ def test_a_night_is_planned_and_ended(
     machine.has("crontab")
     monkeypatch.setenv("BLOG_EXPORTER_BASE_URL", "http://127.0.0.1:9")
     page = running.page_of(archive, "/schedule")
-    assert "No backup is planned" in running.get(page).text
+    assert "No nightly backup is scheduled." in running.get(page).text
     for time in ("25:00", "--at", "3", "03:17\n"[:5] + "x"):
         assert running.post(page, [("time", time)]).status == 400, time
     planned = running.ended(running.post(page, [("time", "03:17")]))
@@ -150,7 +150,7 @@ def test_a_night_is_planned_and_ended(
     assert "03:17" in planned.text
     assert "Started by cron" in planned.text
     ended = running.ended(running.post(page, [("task", "remove")]))
-    assert "No backup is planned" in ended.text
+    assert "No nightly backup is scheduled." in ended.text
 
 
 def test_a_monitor_and_a_closing_day_are_kept_and_tried(
