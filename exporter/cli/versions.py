@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import Counter
 from dataclasses import asdict
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
     from exporter.service.interface import Records
 
 
-_KIND = re.compile(rf"(?<= )({'|'.join(KIND_NAMES)})(?= [+~-][0-9])")
-
-
 @cli_command(
     "log", help=message("List the versions of the archive in DIR, with new (+), changed (~) and gone (-) records.")
 )
@@ -52,8 +48,7 @@ def log_command(*, out: Output, archive: Archive, settings: Settings, entry: str
     out.document({"versions": [row.document() for row in rows]})
     if not rows:
         archive.resolve()
-    said = for_people("\n".join(row.text() for row in rows), zone)
-    out.answer(_KIND.sub(lambda found: translated(KIND_NAMES[found[0]]), said))
+    out.answer("\n".join(translated(row.text(zone)) for row in rows))
     return 0
 
 

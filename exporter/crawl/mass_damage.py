@@ -13,7 +13,7 @@ from exporter import lossless_json
 from exporter.archive.lines import split
 from exporter.errors import MassDisappearance
 from exporter.message import filled, message, message_template
-from exporter.model.kinds import Kind
+from exporter.model.kinds import KIND_NAMES, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -112,10 +112,10 @@ def _compare(ingest: Ingest, kind: Kind, total: int) -> None:
     for (field, _), group in groups.items():
         if group.differed and is_mass(group.count, total):
             what = message(
-                "{n:,} of {total:,} {kind} records have lost their text at once: {fault}",
+                "{n:,} of {total:,} {kind} have lost their text at once: {fault}",
                 n=group.count,
                 total=total,
-                kind=kind.value.replace("_", " "),
+                kind=KIND_NAMES[Kind.ENTRIES if kind is Kind.ENTRY_LIST else kind],
                 fault=filled(group.fault, field=field, record_id=group.record_id),
             )
             raise refusal(what)

@@ -16,7 +16,7 @@ from exporter.crawl.sweep import MAX_ID_CHARACTERS
 from exporter.crawl.tasks import for_each
 from exporter.errors import ApiError, ServiceError
 from exporter.message import message
-from exporter.model.kinds import Kind
+from exporter.model.kinds import KIND_NAMES, Kind
 from exporter.model.records import Audience
 from exporter.service.interface import NotShown, Refused
 
@@ -87,10 +87,10 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
         total = len(ingest.ledgers[kind].base)
         if is_mass(gone, total):
             what = message(
-                "{gone:,} of {total:,} {kind} records are gone from the service at once",
+                "{gone:,} of {total:,} {kind} are gone from the service at once",
                 gone=gone,
                 total=total,
-                kind=kind.value.replace("_", " "),
+                kind=KIND_NAMES[Kind.ENTRIES if kind is Kind.ENTRY_LIST else kind],
             )
             raise refusal(what)
     if is_notice(ingest):

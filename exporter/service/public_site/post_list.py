@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from exporter.html.selection import PageElement, parse_page
 from exporter.html.tree import TooComplex
-from exporter.message import message, message_n, said
+from exporter.message import listed, message, message_n, said
 from exporter.model.exchange import Request, Response
 from exporter.service.answers import refusal
 from exporter.service.interface import Call, Cursor, Page, PageFacts
@@ -180,7 +180,7 @@ class SiteList:
                     "robots.txt forbids this program {n:,} posts, which are left out ({addresses}); "
                     "if the blog is yours, set obey_robots to no",
                     len(self._forbidden_posts),
-                    addresses=", ".join(self._forbidden),
+                    addresses=listed(self._forbidden),
                 )
             )
         if not self.finished or found:
@@ -545,7 +545,7 @@ class SiteList:
                     "{n:,} list pages were not followed, because the {most} before them had no post ({addresses})",
                     len(missed),
                     most=MAX_BARREN_PAGES,
-                    addresses=", ".join(printable(each[5:], 80) for each in missed[:_NAMED]),
+                    addresses=listed(printable(each[5:], 80) for each in missed[:_NAMED]),
                 )
             )
 
