@@ -332,7 +332,7 @@ def test_demo_names_the_next_steps_and_reads_no_user_settings(program: Program, 
     assert "Verified: 2 versions" in first.err
     assert "blog-exporter log" in first.err
     assert "became U+FFFD in the views" in first.err
-    assert "49 assets" in first.err
+    assert "49 pictures and files" in first.err
     assert "ping" not in first.err
 
 
