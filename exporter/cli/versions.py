@@ -20,7 +20,7 @@ from exporter.message import message, message_n
 from exporter.model.kinds import KIND_NAMES, Kind
 from exporter.service.registry import service_of
 from exporter.settings import Settings
-from exporter.text import left, printable
+from exporter.text import left, printable, width
 from exporter.translation import current_language, translated
 
 if TYPE_CHECKING:
@@ -170,10 +170,11 @@ def _ends(archive: Archive, settings: Settings, a: str | None, b: str | None) ->
 
 def _stat(out: Output, archive: Archive, before: int, after: int, service: Records) -> None:
     counts = Counter((change.kind, str(change.change)) for change in archive.diff(before, after, service))
-    kinds = dict.fromkeys(kind for kind, _ in counts)
-    for kind in kinds:
+    names = {kind: translated(KIND_NAMES[kind]) for kind, _ in counts}
+    column = max(map(width, names.values()), default=0)
+    for kind, name in names.items():
         what = changes_text(new=counts[kind, "new"], changed=counts[kind, "changed"], gone=counts[kind, "gone"])
-        out.answer(f"{left(translated(KIND_NAMES[kind]), 12)} {translated(what)}")
+        out.answer(f"{left(name, column)}  {translated(what)}")
     text = message_n(
         "{n:,} record differs between versions {before} and {after}.",
         "{n:,} records differ between versions {before} and {after}.",
