@@ -55,9 +55,17 @@ class Message(str):
 def _made(template: str, plural: str | None, number: int, values: dict[str, Any]) -> Message:
     kept = {name: _kept(value) for name, value in values.items()}
     shown = without_context(template) if plural is None or number == 1 else plural
-    made = Message(shown.format(**kept))
+    made = Message(shown.format(**_without_second_stops(shown, kept)))
     made.template, made.plural, made.number, made.values = template, plural, number, kept
     return made
+
+
+def _without_second_stops(template: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values, without the full stop of a sentence that stands before the template's own."""
+    return {
+        name: value[:-1] if isinstance(value, Message) and value.endswith(".") and f"{{{name}}}." in template else value
+        for name, value in values.items()
+    }
 
 
 def _kept(value: Any) -> Any:

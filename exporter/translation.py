@@ -5,9 +5,11 @@ English needs no catalogue: a message is its English text. Any other catalogue i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from pathlib import Path
+from string import Formatter
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from exporter.message import CONTEXT_END, PROGRAM, CommandLine, Message, without_context
@@ -19,6 +21,11 @@ DOMAIN: Final = "blog-exporter"
 PLACE: Final = Path(__file__).parent / "locale"
 Language = Literal["en", "ja"]
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "ja")
+
+_LETTER: Final = re.compile("[\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u9fff]")
+_PUNCTUATION: Final = re.compile("[\u3001-\u3003\u3008-\u3011\u30fb\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f]")
+_WIDE: Final = re.compile(f"{_LETTER.pattern}|{_PUNCTUATION.pattern}")
+_HALF: Final = re.compile("[!-~]")
 
 _state: dict[str, Language] = {"language": "en"}
 _program: dict[str, Callable[[], str]] = {"words": lambda: PROGRAM}
@@ -73,7 +80,47 @@ def translated(text: str, language: str | None = None) -> str:
         name: translated(value, language) if isinstance(value, Message | CommandLine) else value
         for name, value in text.values.items()
     }
+    if language == "ja":
+        return japanese_text(
+            template, values, {name for name, value in text.values.items() if isinstance(value, Message)}
+        )
     return template.format(**values)
+
+
+def japanese_text(template: str, values: Mapping[str, Any], worded: Collection[str]) -> str:
+    """Fill a Japanese template, with the spaces that its values need.
+
+    A space separates half-width characters from Japanese ones. None is between Japanese words, or beside full-width
+    punctuation. A template has the space beside a field for half-width values.
+
+    Args:
+        template: the translation, with fields.
+        values: their values.
+        worded: the fields whose values are sentences of the program. Other values, such as titles, keep the space.
+    """
+    filler, text, is_sentence = Formatter(), "", False
+    for literal, name, form, conversion in Formatter().parse(template):
+        text = _joined(text, literal, drop=is_sentence and not literal.isspace())
+        if name is not None:
+            value = filler.convert_field(filler.get_field(name, (), values)[0], conversion)
+            shown = filler.format_field(value, form or "")
+            is_sentence = name in worded and bool(shown)
+            text = _joined(text, shown, drop=is_sentence and not literal.isspace())
+    return text
+
+
+def _joined(left: str, right: str, *, drop: bool) -> str:
+    """Join two texts, of which one is a field's value; ``drop`` removes a space between two Japanese words."""
+    before, after = left[-1:], right[:1]
+    if before == "。" and after in {"。", "、"}:
+        return left[:-1] + right
+    if after == " " and (_PUNCTUATION.match(before) or (drop and _WIDE.match(before) and _WIDE.match(right[1:2]))):
+        return left + right[1:]
+    if before == " " and (_PUNCTUATION.match(after) or (drop and _WIDE.match(after) and _WIDE.match(left[-2:-1]))):
+        return left[:-1] + right
+    if (_HALF.match(before) and _LETTER.match(after)) or (_LETTER.match(before) and _HALF.match(after)):
+        return f"{left} {right}"
+    return left + right
 
 
 def translator(language: str) -> Callable[..., str]:

@@ -28,8 +28,9 @@ from exporter.archive.segments import LinePosition, OnDamage, find_line, line_po
 from exporter.clock import for_people
 from exporter.errors import ArchiveDamaged, BlogExporterError, NoSuchRecord, UsageError
 from exporter.frozen import frozen
+from exporter.message import Message, listed, message
 from exporter.model.changes import ABSENT, WHOLE_RECORD, Change, FieldChange, RecordChange, field_changes
-from exporter.model.kinds import Kind, sort_key
+from exporter.model.kinds import KIND_NAMES, Kind, sort_key
 from exporter.text import printable
 
 if TYPE_CHECKING:
@@ -75,19 +76,23 @@ class VersionRow(NamedTuple):
         document["counts"] = document.pop("numbers")
         return document
 
-    def text(self) -> str:
+    def text(self, zone: tzinfo | None = None) -> Message:
         """Return the line that ``log`` prints: the numbers of new (+), changed (~) and gone (-) records."""
-        counts = self.counts()
+        counts, finished = self.counts(), printable(self.finished_at, 40)
         parts = []
         for kind in _IN_TEXT:
             signs = ((counts[kind].new, "+"), (counts[kind].changed, "~"), (counts[kind].gone, "-"))
             changes = " ".join(f"{sign}{number:,}" for number, sign in signs if number)
             if changes:
-                parts.append(f"{kind} {changes}")
-        folded = f"   {self.pruned:,} older folded in" if self.pruned else ""
-        mark = "" if self.complete else "   INCOMPLETE"
-        finished = printable(self.finished_at, 40)
-        return f"{self.version:>6}  {finished}  {', '.join(parts) or 'lists only'}{folded}{mark}"
+                parts.append(message("{kind} {changes}", kind=KIND_NAMES[kind], changes=changes))
+        return message(
+            "{version:>6}  {finished}  {changes}{folded}{mark}",
+            version=self.version,
+            finished=finished if zone is None else for_people(finished, zone),
+            changes=listed(parts) or message("lists only"),
+            folded=message("   {n:,} older folded in", n=self.pruned) if self.pruned else "",
+            mark="" if self.complete else message("   INCOMPLETE"),
+        )
 
 
 def version_rows(reader: ArchiveReader) -> list[VersionRow]:

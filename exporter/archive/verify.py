@@ -70,7 +70,7 @@ from exporter.archive.reader import ArchiveReader, known_damage, remember_damage
 from exporter.archive.safe_files import MAX_CACHE_BYTES, MAX_DOCUMENT_BYTES, HeldFolder, kind_of
 from exporter.archive.state import State
 from exporter.errors import ArchiveDamaged, BlogExporterError
-from exporter.message import message, said
+from exporter.message import listed, message, said
 from exporter.model.kinds import Kind
 
 OnProgress = Callable[[int, int], None]
@@ -460,7 +460,7 @@ def check_seal(reader: ArchiveReader) -> Iterator[Finding]:
     captured = [*map(capture_name, captures_in(rows)[-1:]), *(each for each in (CAPTURE_RUNS,) if each in rows)]
     right = write_sums(rows) == data and list(rows) == expected + named + captured and len(named) <= 1
     if fault is None and exists and not right:
-        fault = message("it does not have a row for each of {names} and the newest manifest", names=", ".join(expected))
+        fault = message("it does not have a row for each of {names} and the newest manifest", names=listed(expected))
     if fault is not None:
         yield Finding(FindingCode.SEAL_DAMAGED, SUMS, fault)
     for name in (each for each in expected[:-1] if each in rows):

@@ -178,7 +178,7 @@ def _check_files(files: ExportFiles, out: Output) -> int:
 
 def _way_lines(way: WayIn, title: str) -> Iterator[str]:
     counts = counts_text(way)
-    yield from _wrapped("", _shown(f"{title}: {counts}" if counts else title))
+    yield from _wrapped("", _shown(message("{label}: {counts}", label=title, counts=counts) if counts else title))
     if way.title:
         yield from _wrapped("  ", _shown(message("title: {title}", title=printable(way.title, 100))))
     for lack in way.lacks:

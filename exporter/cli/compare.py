@@ -41,7 +41,7 @@ _PROGRESS_EVERY: Final = 500
 """Pages, posts or pictures between two lines of progress."""
 _READ: Final[dict[str, Callable[[int], str]]] = {
     "pages": lambda n: message("{n:,} pages read", n=n),
-    "posts": lambda n: message("{n:,} posts read", n=n),
+    "posts": lambda n: message("{n:,} entries read", n=n),
     "pictures": lambda n: message("{n:,} pictures read", n=n),
 }
 

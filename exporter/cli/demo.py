@@ -68,7 +68,7 @@ def demo_command(*, out: Output, directory: Path, fixed_clock: bool, yes: bool) 
         out.say("A sample blog is served at {url}. Backing it up:\n", url=service.base_url)
         run(0)
         later_changes(blog)
-        out.say(message("\nNow a post is edited, one is written, one is deleted. Backing it up again:\n"))
+        out.say(message("\nNow an entry is edited, one is written, one is deleted. Backing it up again:\n"))
         run(1)
     reader = Archive.open(directory)
     findings = [finding for finding in reader.verify() if finding.damage]

@@ -191,7 +191,7 @@ DESTINATIONS: Final = (
         message(
             "In Ghost set Settings, Timezone to that of the old blog, so that entries keep their days.\n"
             "Open Settings, Import/Export, and upload the .zip of {out}, pictures included.\n"
-            "[body] Ghost cannot import comments: they are at the end of each post.",
+            "[body] Ghost cannot import comments: they are at the end of each entry.",
             out=OUT,
         ),
         home=True,
@@ -209,11 +209,11 @@ DESTINATIONS: Final = (
     ),
     Destination(
         "html", "html", message("One page to read and print (HTML)"),
-        message("Open the .html of {out} in a browser; in print, each post begins on a new page.", out=OUT),
+        message("Open the .html of {out} in a browser; in print, each entry begins on a new page.", out=OUT),
     ),
     Destination(
         "csv", "csv", message("A table (CSV for Excel and others)"),
-        message("Open the .csv of {out} in Excel or another spreadsheet: a row is a post.", out=OUT),
+        message("Open the .csv of {out} in Excel or another spreadsheet: a row is an entry.", out=OUT),
     ),
     Destination(
         "sqlite", "sqlite", message("A database to search (SQLite)"),

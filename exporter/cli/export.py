@@ -175,7 +175,7 @@ def _print_captures(out: Output, exported: Exported) -> None:
     out.say(
         "Packed: {captures} with {posts}, {others}.",
         captures=counted(packed["captures"], "capture"),
-        posts=counted(packed["posts"], "post"),
+        posts=counted(packed["posts"], "entry"),
         others=counted(packed["other_pages"], "other page"),
     )
     if packed["withheld_records"]:

@@ -133,7 +133,7 @@ _EXPORT: Final[dict[str, dict[str, Any]]] = {
 """The options that say how an export is written."""
 
 _WACZ: Final[dict[str, dict[str, Any]]] = {
-    "--rendered": {**_FLAG, "help": message("In a WACZ file, make pages of posts that were not captured.")},
+    "--rendered": {**_FLAG, "help": message("In a WACZ file, make pages of entries that were not captured.")},
     "--sign": {"metavar": "KEY", "type": PATH, "help": message("Sign a WACZ file with the private key in file KEY.")},
 }
 """The options of WACZ files."""

@@ -12,7 +12,7 @@ from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import Output, counted, counted_records
 from exporter.errors import UsageError
-from exporter.message import message, message_n, suggested
+from exporter.message import listed, message, message_n, suggested
 from exporter.model.kinds import KIND_NAMES, Kind
 from exporter.settings import Settings
 from exporter.text import printable
@@ -176,7 +176,7 @@ def _list(out: Output, found: FoundRecords, fleet: list[Path]) -> None:
     if found.runs:
         out.answer("  runs.jsonl  {lines}", lines=counted(len(found.runs), "line"))
     if found.work:
-        out.answer("  .work/      {names}", names=", ".join(found.work))
+        out.answer("  .work/      {names}", names=listed(found.work))
     for path in fleet:
         out.answer("  fleet       {path}: without this blog until its next update", path=path)
     _list_copies(out, found)

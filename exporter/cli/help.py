@@ -54,20 +54,15 @@ def explained(error: click.UsageError, command: click.Command, ctx: click.Contex
     from exporter.setting_types import with_guess
 
     place = f"{ctx.command_path} --help"
+    form = " ".join((ctx.command_path, *command.collect_usage_pieces(ctx)))
     if isinstance(error, click.MissingParameter) and isinstance(error.param, click.Option):
         whole = suggested(*ctx.command_path.split()[1:], *given, *_required(error.param, ctx))
         text = message("{name} is missing. Add it: {command}", name=_name(error.param, ctx), command=whole)
     elif isinstance(error, click.MissingParameter) and error.param is not None:
         name = _name(error.param, ctx)
-        form = " ".join((ctx.command_path, *command.collect_usage_pieces(ctx)))
         text = message("Missing argument {name}: the form is {form}; see {help}.", name=name, form=form, help=place)
     elif isinstance(error, click.BadParameter) and error.param is not None:
-        name = _name(error.param, ctx)
-        typed = command.make_parser(ctx).parse_args(list(given))[0].get(error.param.name or "")
-        reason = _expected(error.param.type, typed) if isinstance(typed, str) else None
-        text = message("{name}: {text}; see {help}.", name=name, text=error.message.rstrip("."), help=place)
-        if reason is not None:
-            text = message("{name} is {value!r}: {reason}.", name=name, value=typed, reason=reason)
+        text = _invalid(error, error.param, command, ctx, given)
     elif isinstance(error, click.NoSuchOption):
         known = [name for each in command.get_params(ctx) for name in each.opts if name.startswith("-")]
         word = with_guess(error.option_name, error.option_name, known)
@@ -77,11 +72,28 @@ def explained(error: click.UsageError, command: click.Command, ctx: click.Contex
             text = message("Option {word} takes no value; see {help}.", word=error.option_name, help=place)
         else:
             text = message("Option {word} needs a value; see {help}.", word=error.option_name, help=place)
-    elif isinstance(error, click.UsageError) and error.message == "Missing command.":
+    elif isinstance(command, click.Group):
         text = message("Name a command; see {help}.", help=place)
     else:
-        text = message("{text} See {help}.", text=" ".join(error.format_message().split()), help=place)
+        text = message("The form is {form}; see {help}.", form=form, help=place)
     return UsageError(text)
+
+
+def _invalid(
+    error: click.BadParameter,
+    parameter: click.Parameter,
+    command: click.Command,
+    ctx: click.Context,
+    given: Sequence[str],
+) -> Message:
+    """Return the sentence about the value of an option or argument."""
+    name, place = _name(parameter, ctx), f"{ctx.command_path} --help"
+    found = command.make_parser(ctx).parse_args(list(given))[0].get(parameter.name or "")
+    for typed in [found] if isinstance(found, str) else found or ():
+        reason = _expected(parameter.type, typed)
+        if reason is not None:
+            return message("{name} is {value!r}: {reason}.", name=name, value=typed, reason=reason)
+    return message("{name}: {text}; see {help}.", name=name, text=error.message, help=place)
 
 
 def _expected(kind: click.ParamType[Any], typed: str) -> str | None:
@@ -313,6 +325,13 @@ class HelpedGroup(_Helped, click.Group):
                 rows = [(name, said(line).partition("\n")[0]) for name, line in lines.items()]
                 formatter.write_dl(rows, column)
         super().format_options(ctx, formatter)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; the error for a missing one has our own words."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            raise explained(error, self, ctx, ()) from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

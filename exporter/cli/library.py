@@ -46,7 +46,7 @@ def command() -> None:
     help=message(
         """Make one site with one search of the archives in DIR..., named from the oldest blog to the newest.
 
-        A post that moved to another blog appears once, with its addresses, dates and comments in all of them."""
+        An entry that moved to another blog appears once, with its addresses, dates and comments in all of them."""
     ),
 )
 @click.argument("archives", metavar="DIR...", nargs=-1, required=True, shell_complete=complete_archives)
@@ -58,7 +58,7 @@ def command() -> None:
     type=click.Choice(sorted(LANGUAGES, reverse=True)),
     help=message("Language of the site. [default: that of the newest blog]"),
 )
-@click.option("--pairs", type=PATH, metavar="FILE", help=message("TOML file that says which posts are the same."))
+@click.option("--pairs", type=PATH, metavar="FILE", help=message("TOML file that says which entries are the same."))
 @click.option("--public-only", is_flag=True, help=message("Copy only public content, to publish OUT."))
 @click.option("--open", "opens", is_flag=True, help=message("Open it in the browser."))
 @click.option("--force", is_flag=True, help=message("Replace an earlier library in OUT."))
@@ -113,16 +113,16 @@ def build(
     )
     out.answer(
         message_n(
-            "{n:,} post is in several blogs and appears once.",
-            "{n:,} posts are in several blogs and appear once.",
+            "{n:,} entry is in several blogs and appears once.",
+            "{n:,} entries are in several blogs and appear once.",
             built.moved,
         )
     )
     if built.doubtful:
         out.say(
             message_n(
-                "{n:,} more pair may be the same post; the report names it, and --pairs FILE decides: {report}",
-                "{n:,} more pairs may be the same post; the report names them, and --pairs FILE decides: {report}",
+                "{n:,} more pair may be the same entry; the report names it, and --pairs FILE decides: {report}",
+                "{n:,} more pairs may be the same entry; the report names them, and --pairs FILE decides: {report}",
                 built.doubtful,
                 report=printable(f"{target}.report.json"),
             )

@@ -39,9 +39,9 @@ _WORDS = {
     "entry": message("entry"),
     "item": message("item"),
     "comment": message("comment"),
-    "file": message("file"),
+    "file": message("upload"),
     "user": message("user"),
-    "asset": message("asset"),
+    "asset": message("picture or file"),
 }
 
 _EPILOG = """\b

@@ -300,13 +300,13 @@ def counts_text(way: WayIn) -> str:
 def _count_text(name: str, number: int) -> str:
     match name:
         case "posts":
-            return message_n("{n:,} post", "{n:,} posts", number)
+            return message_n("{n:,} entry", "{n:,} entries", number)
         case "pages":
             return message_n("{n:,} page", "{n:,} pages", number)
         case "comments":
             return message_n("{n:,} comment", "{n:,} comments", number)
         case _:
-            return message_n("{n:,} picture", "{n:,} pictures", number)
+            return message_n("{n:,} upload", "{n:,} uploads", number)
 
 
 def _is_archive(path: Path) -> bool:

@@ -36,8 +36,8 @@ CAPTURE_OUTCOMES = {
 }
 
 _NOUNS: Mapping[str, str] = {
-    Kind.ENTRIES: "entry", Kind.ENTRY_LIST: "list item", Kind.COMMENTS: "comment", Kind.FILES: "file",
-    Kind.ASSETS: "asset",
+    Kind.ENTRIES: "entry", Kind.ENTRY_LIST: "list item", Kind.COMMENTS: "comment", Kind.FILES: "upload",
+    Kind.ASSETS: "picture or file",
 }  # fmt: skip
 
 
@@ -175,7 +175,7 @@ def _error(
 
 
 def _headline(found: Status) -> Message:
-    """Return the one line: ``OK · last success 6 h ago · 300 entries · 47 of 48 pictures``."""
+    """Return the one line: ``OK · last success 6 h ago · 300 entries · 47 of 48 pictures and files``."""
     from exporter.library.status import is_backup
 
     running = is_backup(found.document["writer"])
@@ -197,7 +197,7 @@ def _headline(found: Status) -> Message:
         state=state,
         ago=ago_text(max(found.age, timedelta())),
         entries=_of(entries, counted(entries[1], "entry")),
-        files=_of(files, counted(files[1], "picture")),
+        files=_of(files, counted(files[1], "picture or file")),
     )
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from exporter.notify.closing import ClosingReport, Countdown, Outside
     from exporter.settings import Settings
 
-_NOUNS = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file", Kind.ASSETS: "asset"}
-_LISTS = {Kind.ENTRY_LIST: "entry", Kind.COMMENTS: "comment", Kind.FILES: "file"}
+_NOUNS = {Kind.ENTRIES: "entry", Kind.COMMENTS: "comment", Kind.FILES: "upload", Kind.ASSETS: "picture or file"}
+_LISTS = {Kind.ENTRY_LIST: "entry", Kind.COMMENTS: "comment", Kind.FILES: "upload"}
 _PROBLEMS_SHOWN = 20
 _NAMED_FILES = 3
 _CLOSING_PAGE: Final = "docs/closing.md"

@@ -83,7 +83,7 @@ def prune_command(*, out: Output, archive: Archive, settings: Settings, dry_run:
     else:
         say(message("Kept {versions}, removed {n:,}.", versions=keeps, n=drops))
     if pruned.assets:
-        unused, size = counted(pruned.assets, "unused asset"), size_text(pruned.asset_bytes)
+        unused, size = counted(pruned.assets, "unused file"), size_text(pruned.asset_bytes)
         say(message("Also removed {assets} ({size}).", assets=unused, size=size))
     if plan.dropped and archive.layout.evidence.kind() == "a folder":
         out.warn(

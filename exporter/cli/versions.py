@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import Counter
 from dataclasses import asdict, replace
@@ -22,7 +21,7 @@ from exporter.model.changes import Change
 from exporter.model.kinds import KIND_NAMES, Kind
 from exporter.service.registry import service_of
 from exporter.settings import Settings
-from exporter.text import left, printable
+from exporter.text import left, printable, width
 from exporter.translation import current_language, translated
 
 if TYPE_CHECKING:
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
     from exporter.archive.history import Revision
     from exporter.model.changes import FieldChange, RecordChange
     from exporter.service.interface import Records
-
-
-_KIND = re.compile(rf"(?<= )({'|'.join(KIND_NAMES)})(?= [+~-][0-9])")
 
 
 @cli_command(
@@ -53,8 +49,7 @@ def log_command(*, out: Output, archive: Archive, settings: Settings, entry: str
     out.document({"versions": [row.document() for row in rows]})
     if not rows:
         archive.resolve()
-    said = for_people("\n".join(row.text() for row in rows), zone)
-    out.answer(_KIND.sub(lambda found: translated(KIND_NAMES[found[0]]), said))
+    out.answer("\n".join(translated(row.text(zone)) for row in rows))
     return 0
 
 
@@ -207,10 +202,11 @@ def _ends(archive: Archive, settings: Settings, a: str | None, b: str | None) ->
 
 def _stat(out: Output, archive: Archive, before: int, after: int, service: Records) -> None:
     counts = Counter((change.kind, str(change.change)) for change in archive.diff(before, after, service))
-    kinds = dict.fromkeys(kind for kind, _ in counts)
-    for kind in kinds:
+    names = {kind: translated(KIND_NAMES[kind]) for kind, _ in counts}
+    column = max(map(width, names.values()), default=0)
+    for kind, name in names.items():
         what = changes_text(new=counts[kind, "new"], changed=counts[kind, "changed"], gone=counts[kind, "gone"])
-        out.answer(f"{left(translated(KIND_NAMES[kind]), 12)} {translated(what)}")
+        out.answer(f"{left(name, column)}  {translated(what)}")
     text = message_n(
         "{n:,} record differs between versions {before} and {after}.",
         "{n:,} records differ between versions {before} and {after}.",

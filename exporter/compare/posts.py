@@ -65,7 +65,7 @@ class Fault(_Worded):
     KIND = "kind", message("a page as a post, or a post as a page")
     EXCERPT = "excerpt", message("different excerpt")
     FEATURED = "featured_picture", message("different featured picture")
-    ADDRESS = "old_address", message("old address does not lead to the post")
+    ADDRESS = "old_address", message("old address does not lead to the entry")
     PICTURE_MISSING = "picture_missing", message("pictures missing")
     """The post does not show a picture, or its address has none."""
     PICTURE_CHANGED = "picture_changed", message("different pictures")
@@ -75,7 +75,7 @@ class Fault(_Worded):
     LINE_BREAKS = "line_breaks", message("line breaks lost")
     """Two lines became one."""
     LINK_ON_OLD_HOST = "link_on_old_host", message("links to the old host")
-    LINK_ASTRAY = "link_astray", message("links to own posts that lead elsewhere")
+    LINK_ASTRAY = "link_astray", message("links to own entries that lead elsewhere")
     """A link to another of the blog's posts does not lead there."""
     COMMENT_MISSING = "comment_missing", message("comments missing")
     COMMENT_HELD = "comment_held", message("comments held back")

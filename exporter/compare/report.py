@@ -57,7 +57,7 @@ def lines(found: Comparison, *, every: bool = False) -> Iterator[str]:
             yield message("{n:>7,}  {change}", n=changes[change], change=change.words)
             yield from _named(found, change, every=every)
     if found.extra:
-        yield message("{n:>7,}  posts that the archive does not have", n=len(found.extra))
+        yield message("{n:>7,}  entries that the archive does not have", n=len(found.extra))
         shown = found.extra if every else found.extra[:_NAMED_ENTRIES]
         yield from (
             f"{'':11}{_cut(next(iter(post.titles), ''), _TITLE_CHARACTERS)}  {_cut(post.key, _VALUE_CHARACTERS)}"

@@ -37,7 +37,7 @@ _ROBOTS: Final = re.compile(r"^sitemap:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
 _CHARSET: Final = re.compile(r"charset=[\"']?([A-Za-z0-9_.:-]{1,40})")
 _SITEMAPS_READ: Final = 100
 _PAGES_READ: Final = 50_000
-_NEWEST_ONLY: Final = message("the site has a feed and no sitemap, and a feed may list the newest posts only")
+_NEWEST_ONLY: Final = message("the site has a feed and no sitemap, and a feed may list the newest entries only")
 _TOO_MANY: Final = message("the site lists more than {n:,} pages", n=_PAGES_READ)
 _PUBLIC_ONLY: Final = message("a site shows public entries only")
 _NO_PAGE: Final = re.compile(r"\.(?:jpe?g|png|gif|webp|svg|pdf|xml|css|js|zip|mp[34]|ico)$", re.IGNORECASE)

@@ -33,7 +33,7 @@ _POST_FIELDS: Final = (
 _COMMENT_FIELDS: Final = "id,post,parent,type,author_name,author_url,content,date,date_gmt,status"
 _GONE: Final = frozenset({"trash", "post-trashed"})
 _FILES_PER_REQUEST: Final = 100
-_NO_CREDENTIAL: Final = message("without an application password, only public posts were read")
+_NO_CREDENTIAL: Final = message("without an application password, only public entries were read")
 _NO_RIGHTS: Final = message("the user of the application password may not see everything")
 
 

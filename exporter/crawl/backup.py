@@ -68,7 +68,7 @@ from exporter.errors import (
     RunRefused,
     UsageError,
 )
-from exporter.message import message, message_n, said
+from exporter.message import listed, message, message_n, said
 from exporter.model.kinds import Kind
 from exporter.service.declarations import BLOG_V1
 from exporter.service.joined import JoinedRecords
@@ -609,7 +609,7 @@ class BackupRun:
             notes.append(
                 message(
                     "Answers to {operations} hold the token that the run sent; the archive has *** in its place.",
-                    operations=", ".join(sorted(echoes)),
+                    operations=listed(sorted(echoes)),
                 )
             )
         if notes:

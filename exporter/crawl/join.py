@@ -21,7 +21,7 @@ from exporter.archive.state import State
 from exporter.crawl.ledger import UNSEEN, Ledger
 from exporter.crawl.removals import Removals
 from exporter.errors import JoinRefused
-from exporter.message import message
+from exporter.message import listed, message
 from exporter.model.kinds import Kind
 from exporter.service.identity import Facts, comment_facts, entry_facts, file_facts, text_words
 from exporter.service.joined import NEWEST, SOURCES, JoinedRecords, gone_of, joined_record, links_of
@@ -241,7 +241,7 @@ class Join:
                 "entry {id}: its text at {service} differs from that at {others}; both are kept",
                 id=record_id,
                 service=self._way.name,
-                others=", ".join(sorted(others)),
+                others=listed(sorted(others)),
             )
         )
 

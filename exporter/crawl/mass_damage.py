@@ -112,10 +112,10 @@ def _compare(ingest: Ingest, kind: Kind, total: int) -> None:
     for (field, _), group in groups.items():
         if group.differed and is_mass(group.count, total):
             what = message(
-                "{n:,} of {total:,} {kind} records have lost their text at once: {fault}",
+                "{n:,} of {total:,} {kind} have lost their text at once: {fault}",
                 n=group.count,
                 total=total,
-                kind=KIND_NAMES[kind],
+                kind=KIND_NAMES[Kind.ENTRIES if kind is Kind.ENTRY_LIST else kind],
                 fault=filled(group.fault, field=field, record_id=group.record_id),
             )
             raise refusal(what)

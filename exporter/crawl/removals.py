@@ -87,10 +87,10 @@ def refuse_mass_disappearance(ingest: Ingest) -> None:
         total = len(ingest.ledgers[kind].base)
         if is_mass(gone, total):
             what = message(
-                "{gone:,} of {total:,} {kind} records are gone from the service at once",
+                "{gone:,} of {total:,} {kind} are gone from the service at once",
                 gone=gone,
                 total=total,
-                kind=KIND_NAMES[kind],
+                kind=KIND_NAMES[Kind.ENTRIES if kind is Kind.ENTRY_LIST else kind],
             )
             raise refusal(what)
     if is_notice(ingest):

@@ -18,6 +18,7 @@ from exporter.export.parts import Part
 from exporter.export.posts import Newest, Posts
 from exporter.export.report import Report
 from exporter.export.targets import TARGETS, Target
+from exporter.message import message
 from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 
@@ -165,7 +166,9 @@ class _Named(Mapping[str, Format]):
         target = TARGETS.get(name)
         if target is None:
             return FORMATS[name]
-        return replace(FORMATS[target.form], help=f"{target.title} ({target.form})", target=target)
+        return replace(
+            FORMATS[target.form], help=message("{title} ({form})", title=target.title, form=target.form), target=target
+        )
 
     def __iter__(self) -> Iterator[str]:
         yield from FORMATS

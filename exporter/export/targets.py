@@ -124,7 +124,7 @@ TARGETS: Final[dict[str, Target]] = {
         ),
         Target(
             "hatena",
-            "Hatena Blog",
+            message("Hatena Blog"),
             ("movabletype", "wxr"),
             (
                 Fact(Matter.FORMAT, "takes Movable Type's format and WXR", _HATENA, kept=True),
@@ -165,10 +165,10 @@ TARGETS: Final[dict[str, Target]] = {
             max_entries=1_000,
             max_bytes=19_900_000,
         ),
-        Target("livedoor", "livedoor Blog", ("movabletype",)),
+        Target("livedoor", message("livedoor Blog"), ("movabletype",)),
         Target(
             "ameba",
-            "Ameba Blog",
+            message("Ameba Blog"),
             ("movabletype",),
             (
                 Fact(
@@ -180,8 +180,8 @@ TARGETS: Final[dict[str, Target]] = {
             ),
             title_characters=48,
         ),
-        Target("fc2", "FC2 Blog", ("movabletype",)),
-        Target("seesaa", "Seesaa Blog", ("movabletype",)),
+        Target("fc2", message("FC2 Blog"), ("movabletype",)),
+        Target("seesaa", message("Seesaa Blog"), ("movabletype",)),
         Target(
             "movable-type",
             "Movable Type",

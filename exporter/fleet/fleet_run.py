@@ -259,7 +259,7 @@ class FleetRun:
                 "{n:,} blogs in a row failed for want of an answer or a setting, the last one: {reason}. "
                 "Run the fleet again when that is mended.",
                 self.plan.silence,
-                reason=(attempt.reason or "").rstrip("."),
+                reason=attempt.reason or "",
             )
         )
 

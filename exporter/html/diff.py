@@ -322,9 +322,9 @@ RECORD_NAMES: Final[Mapping[Kind, str]] = {
     Kind.ENTRIES: message("entry"),
     Kind.ENTRY_LIST: message("list item"),
     Kind.COMMENTS: message("comment"),
-    Kind.FILES: message("file"),
+    Kind.FILES: message("upload"),
     Kind.USER: message("user"),
-    Kind.ASSETS: message("asset"),
+    Kind.ASSETS: message("picture or file"),
 }
 
 CHANGE_NAMES: Final[Mapping[Change, str]] = {

@@ -10,6 +10,7 @@ from typing import Any, Final
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
 from exporter.errors import UsageError
+from exporter.message import listed
 
 _PICTURE_ENDINGS: Final = frozenset(
     {"apng", "avif", "bmp", "gif", "heic", "heif", "ico", "jfif", "jp2"}
@@ -227,7 +228,7 @@ class AddressPattern:
                     "{what}: {field} is not a field of the record: it may be {known}.",
                     what=self._what,
                     field=f"{{{name}}}",
-                    known=", ".join(get_close_matches(name, known, 1) or known),
+                    known=listed(get_close_matches(name, known, 1) or known),
                 )
 
     def fits(self, address: str) -> bool:

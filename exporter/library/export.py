@@ -27,6 +27,7 @@ from exporter.export.report import Report
 from exporter.export.targets import TARGETS
 from exporter.html.text import collapse
 from exporter.library.visibility import read_at, visibility_of
+from exporter.message import listed as named
 from exporter.message import message
 from exporter.model.changes import RecordChange
 from exporter.model.kinds import Kind
@@ -142,8 +143,8 @@ def format_named(name: str) -> Format:
         raise UsageError(
             "There is no format {name!r}: it is one of {formats}, or a target, one of {targets}.",
             name=name,
-            formats=", ".join(FORMATS),
-            targets=", ".join(TARGETS),
+            formats=named(FORMATS),
+            targets=named(TARGETS),
         )
     return NAMED[name]
 
@@ -165,7 +166,7 @@ def check_form(form: str, *, only: Only, all_as_draft: bool, chosen: Mapping[str
             "{form} has no drafts, so --all-as-draft would publish everything. Leave it out, or choose a format "
             "with drafts: {formats}.",
             form=form,
-            formats=", ".join(name for name, each in FORMATS.items() if each.drafts),
+            formats=named(name for name, each in FORMATS.items() if each.drafts),
         )
     if NAMED[form].whole:
         if only != "all":

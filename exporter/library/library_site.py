@@ -268,7 +268,7 @@ def _moved(sources: Sequence[BlogRecords], same: SamePosts) -> _Found:
             index = next((by_id.get(each.blog.id_of(own)) for each in sources if each.blog.key == key), None)
         if index is None:
             raise UsageError(
-                "{path}: no blog has the post {name!r}. Name it by its address, or as KEY/ID from the report of the "
+                "{path}: no blog has the entry {name!r}. Name it by its address, or as KEY/ID from the report of the "
                 "library.",
                 path=same.path,
                 name=name,

@@ -56,7 +56,7 @@ def _pairs(path: Path, name: str, value: Any) -> tuple[tuple[str, str], ...]:
     if isinstance(value, list) and all(_is_pair(pair) for pair in value):
         return tuple((pair[0], pair[1]) for pair in value)
     shape = message('{name} = [["https://old.example/1", "https://new.example/one/"]]', name=name)
-    raise UsageError("{path}: {name} must be a list of pairs of posts: {shape}.", path=path, name=name, shape=shape)
+    raise UsageError("{path}: {name} must be a list of pairs of entries: {shape}.", path=path, name=name, shape=shape)
 
 
 def _is_pair(value: Any) -> bool:

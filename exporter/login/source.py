@@ -294,8 +294,8 @@ class SignInSource:
             except SignInRevoked as error:
                 raise SignInRevoked("{reason} Run: {command}", reason=said(error), command=self.login) from None
             except ServiceError as error:
-                self._trouble = self.clock.monotonic() + _PAUSE_SECONDS, str(error)
-                self._give_up(str(error), refused=refused)
+                self._trouble = self.clock.monotonic() + _PAUSE_SECONDS, said(error)
+                self._give_up(said(error), refused=refused)
                 return adopted
             renewed = renewed_sign_in(stored, tokens, self._seconds())
             self.redactor.learn(renewed.secrets)
@@ -312,7 +312,7 @@ class SignInSource:
             raise ServiceError(
                 "The sign-in at {origin} could not be renewed: {reason}. Run again later.",
                 origin=self.origin,
-                reason=reason.rstrip("."),
+                reason=reason,
             )
 
     async def _acquire(self, lock: ArchiveLock) -> None:

@@ -23,7 +23,7 @@ from exporter.archive.lock import ArchiveLock
 from exporter.archive.safe_files import InnerPath, NotPlain
 from exporter.errors import NotAuthorised, UsageError
 from exporter.frozen import frozen
-from exporter.message import message, said, suggested, system_reason
+from exporter.message import listed, message, said, suggested, system_reason
 from exporter.text import printable
 
 _FOLDER: Final = "sign-ins"
@@ -130,7 +130,7 @@ class SignInStore:
         raise UsageError(
             "Several accounts are signed in at {origin} ({names}): choose one with --account or the setting account.",
             origin=origin,
-            names=", ".join(accounts),
+            names=listed(accounts),
         )
 
     def note(self, origin: str, account: str) -> SignIn | None:

@@ -28,9 +28,9 @@ KIND_NAMES: Final[Mapping[str, Message]] = {
     Kind.ENTRIES: message("entries"),
     Kind.ENTRY_LIST: message("entry_list"),
     Kind.COMMENTS: message("comments"),
-    Kind.FILES: message("files"),
+    Kind.FILES: message("uploads"),
     Kind.USER: message("user"),
-    Kind.ASSETS: message("assets"),
+    Kind.ASSETS: message("pictures and files"),
 }
 """The names of the kinds, for people."""
 

@@ -14,7 +14,7 @@ LEFT_OUT: Final = "…"
 """Stands for the names in the middle of a path that is too long."""
 
 KIND_NAMES: Final[Mapping[PostKind, Message]] = {
-    PostKind.POST: message_in_context("kind of entry", "Post"),
+    PostKind.POST: message_in_context("kind of entry", "Entry"),
     PostKind.PAGE: message_in_context("kind of entry", "Page"),
 }
 AUDIENCE_NAMES: Final[Mapping[Audience, Message]] = {

@@ -22,6 +22,7 @@ from exporter import lossless_json
 from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.lines import latest_line
 from exporter.errors import ArchiveDamaged, NoSuchRecord, UsageError
+from exporter.message import listed
 from exporter.model.kinds import BY_NAME, Kind
 from exporter.search.entry_search import EntryHits, SearchedRecord
 from exporter.search.folding import excerpt, fold, spans_of
@@ -163,7 +164,7 @@ class Api:
             NoSuchRecord: no such record or version exists.
         """
         if kind not in BY_NAME:
-            raise UsageError("{kind!r} is not a kind of record: use {kinds}.", kind=kind, kinds=", ".join(BY_NAME))
+            raise UsageError("{kind!r} is not a kind of record: use {kinds}.", kind=kind, kinds=listed(BY_NAME))
 
         def work(archive: Archive) -> bytes:
             version = archive.version_at(asked.get("at"), self._settings.timezone) if "at" in asked else self._at

@@ -293,7 +293,7 @@ ATOMPUB: Final = Declaration(
         "atompub_root": Setting(path_pattern, "/", message("Path of the AtomPub service document.")),
         "atompub_owner": Setting(some_text, None, message("Blog owner in that path, if not the user.")),
         "atompub_name": Setting(some_text, None, message("Name of the blog in that path.")),
-        "atompub_collection": Setting(some_text, "entry", message("AtomPub collection of the posts.")),
+        "atompub_collection": Setting(some_text, "entry", message("AtomPub collection of the entries.")),
         "atompub_pages": Setting(some_text, "page", message("AtomPub collection of the pages.")),
         "atompub_skip": Setting(names, "", message("AtomPub collections that are not read.")),
         "atompub_text": Setting(OneOf("lists", "entries"), "lists", message("Where AtomPub has the whole entries.")),
@@ -343,9 +343,9 @@ PUBLIC_SITE: Final = Declaration(
         ),
         "obey_robots": Setting(yes_or_no, "yes", message("Obey robots.txt; no only for your own blog.")),
         "list_pages": Setting(
-            OneOf("auto", "always", "never"), "auto", message("Read the blog's list pages to find posts.")
+            OneOf("auto", "always", "never"), "auto", message("Read the blog's list pages to find entries.")
         ),
-        "max_posts": Setting(WholeNumber(1, 10_000_000), "200000", message("Maximum number of posts at an address.")),
+        "max_posts": Setting(WholeNumber(1, 10_000_000), "200000", message("Maximum number of entries at an address.")),
     },
     options=("page_rules", "obey_robots", "list_pages"),
     # A page costs a service far more than an API's record, and no document permits a rate.

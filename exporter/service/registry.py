@@ -11,6 +11,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from exporter.errors import UsageError
+from exporter.message import listed
 from exporter.service.declarations import AGREEMENT, BLOG_V1, DECLARATIONS, FactBasis, KnownFact, Profile
 from exporter.setting_types import Setting, setting_text
 from exporter.text import printable
@@ -125,7 +126,7 @@ def way_of(settings: Values, name: str | None = None) -> BlogService:
         raise UsageError(
             "The blog service {name!r} is not known to this program, which knows {known}.",
             name=printable(str(name), 60),
-            known=", ".join(DECLARATIONS),
+            known=listed(DECLARATIONS),
         )
     return SERVICES[chosen].of(settings)
 

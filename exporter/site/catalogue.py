@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from exporter.archive.state import IdRows, key_of_id
 from exporter.export.comment_index import CommentTable
+from exporter.html.blog_pictures import blog_pictures, is_image
 from exporter.html.links import AddressPattern, absolute, host_of
 from exporter.html.local_links import EntryAddresses
 from exporter.html.page_body import DrawnPicture
@@ -86,6 +87,15 @@ class StoredPicture(NamedTuple):
     files: tuple[str, ...]
 
 
+def _stored(path: str, group: Sequence[Asset]) -> StoredPicture:
+    """Return the picture of files of which the first is shown; entries embed the last."""
+    entries, files = (
+        tuple(dict.fromkeys(each for asset in group for each in asset.ids(kind))) for kind in ("entry", "file")
+    )
+    best = group[0]
+    return StoredPicture(path, group[-1].url, best.width, best.height, best.bytes or 0, entries, files)
+
+
 class StoredPictures:
     """All stored pictures, by the entries that use them.
 
@@ -95,8 +105,10 @@ class StoredPictures:
         prefix: from the site's folder to the one that holds ``assets/``.
 
     Attributes:
-        all: in the order of their addresses; emoji of services are not among them, because they are characters.
+        all: every saved image, in the order of their addresses; emoji of services are not among them, because they
+            are characters.
         by_entry: those of each entry that has some.
+        shown: each picture once, with all entries that use it; see :func:`~exporter.html.blog_pictures.blog_pictures`.
         by_path: a picture by its path relative to the archive.
     """
 
@@ -108,17 +120,15 @@ class StoredPictures:
         self.by_entry: defaultdict[str, list[StoredPicture]] = defaultdict(list)
         self.by_path: dict[str, StoredPicture] = {}
         self._identities: defaultdict[str, list[str]] = defaultdict(list)
-        for raw in assets:
-            asset = Asset.from_raw(raw)
+        known = [Asset.from_raw(raw) for raw in assets]
+        for asset in known:
             path = asset.path
             entries = tuple(asset.ids("entry"))
             for entry_id in entries:
                 self._identities[entry_id].append(f"{asset.url} {path}")
-            if path is None or not (asset.content_type or "").startswith("image/"):
+            if path is None or not is_image(asset):
                 continue
-            picture = StoredPicture(
-                path, asset.url, asset.width, asset.height, asset.bytes or 0, entries, tuple(asset.ids("file"))
-            )
+            picture = _stored(path, [asset])
             self.by_path.setdefault(path, picture)
             if asset.width and asset.height:
                 self._sizes[path] = asset.width, asset.height
@@ -127,6 +137,7 @@ class StoredPictures:
             self.all.append(picture)
             for entry_id in entries:
                 self.by_entry[entry_id].append(picture)
+        self.shown = [_stored(group[0].path, group) for group in blog_pictures(known) if group[0].path is not None]
 
     def identity(self, entry_id: str) -> str:
         """Return a fingerprint of the files that an entry's page shows."""

@@ -38,7 +38,7 @@ KIND_NAMES: Final = {
     Kind.ENTRIES: message("Entries"),
     Kind.ENTRY_LIST: message("List items"),
     Kind.COMMENTS: message("Comments"),
-    Kind.FILES: message("Files"),
+    Kind.FILES: message("Uploads"),
     Kind.USER: message("User"),
     Kind.ASSETS: message_in_context("site", "Pictures and files"),
 }

@@ -19,7 +19,7 @@ from typing import BinaryIO, Final, cast
 from exporter.arguments import checked
 from exporter.errors import UsageError
 from exporter.frozen import frozen
-from exporter.message import system_reason
+from exporter.message import listed, message, system_reason
 from exporter.service.export_file import ExportFile, FoundRecord
 from exporter.service.registry import export_files
 from exporter.text import printable
@@ -114,12 +114,12 @@ def find_export_files(path: Path | str) -> ExportFiles:
         paths = sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
         found = [part for each in paths for part in _parts(each)]
     except (OSError, zipfile.BadZipFile, zlib.error, EOFError) as error:
-        reason = system_reason(error) if isinstance(error, OSError) else str(error)
+        reason = system_reason(error) if isinstance(error, OSError) else message("it is damaged or not complete")
         raise UsageError("{path} cannot be read: {reason}.", path=shown, reason=reason) from error
     parts = tuple(ExportPart(each, name, member, kind) for each, name, member, kind in found if kind is not None)
     left_out = tuple(name for _, name, _, kind in found if kind is None)
     if not parts:
-        known = ", ".join(kind.label for kind in export_files())
+        known = listed(kind.label for kind in export_files())
         raise UsageError(
             "{path} is no export file that this program knows. It reads: {known}.", path=shown, known=known
         )
@@ -128,7 +128,7 @@ def find_export_files(path: Path | str) -> ExportFiles:
         raise UsageError(
             "{path} holds files of several formats ({formats}): name one of them.",
             path=shown,
-            formats=", ".join(sorted(formats)),
+            formats=listed(sorted(formats)),
         )
     return ExportFiles(path, parts, left_out)
 

@@ -127,7 +127,7 @@ def _health_of(found: Status) -> Health:
     numbers = [
         counted(int(records.get(kind, 0)), noun) for kind, noun in (("entries", "entry"), ("comments", "comment"))
     ]
-    detail = listed([*numbers, counted(int(records.get("assets", 0)), "picture")]) if records else ""
+    detail = listed([*numbers, counted(int(records.get("assets", 0)), "picture or file")]) if records else ""
     since = message("no backup has ended yet") if found.age is None else ago_text(max(found.age, timedelta()))
     if document["writer"]:
         text = message("A backup is running.") if is_backup(document["writer"]) else _WRITING

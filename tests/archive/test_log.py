@@ -128,7 +128,7 @@ def test_cached_rows_equal_the_rows(tmp_path: Path) -> None:
     kept = version_rows(maker.reader)
     assert kept == fresh
     assert [row.version for row in kept] == [1, 2, 3, 4]
-    assert kept[3].text() == "     4  2026-01-04T12:00:00Z  entries -1, files +1"
+    assert kept[3].text() == "     4  2026-01-04T12:00:00Z  entries -1, uploads +1"
     assert kept[2].text() == "     3  2026-01-03T12:00:00Z  entries +1 ~1"
 
 

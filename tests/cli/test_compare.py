@@ -203,7 +203,7 @@ def test_text_from_a_new_home_cannot_control_the_terminal(program: Program, made
     (home / "posts" / "evil.md").write_text(evil, encoding="utf-8")
     (home / "posts" / "\x1b[31mred.md").write_text("---\ntitle: red\n---\nq", encoding="utf-8")
     done = program("compare", made, home, "-v")
-    assert "2  posts that the archive does not have" in done.out
+    assert "2  entries that the archive does not have" in done.out
     assert not {"\x1b", "\x07", "\u202e"} & set(done.out)
 
 

@@ -189,9 +189,9 @@ ROWS: dict[str, Row] = {
     "all read": Row(),
     "upload without address": Row(
         options=("--no-rule",), code=3, numbers={"files": (4, 0, 4, 0, 0), "assets": (5, 5, 0, 0, 0)},
-        quiet="4 pictures and files not saved (files: 4 uploads are not saved",
+        quiet="4 pictures and files not saved (uploads: 4 uploads are not saved",
     ),
-    "picture pending": Row(one_picture(503), (), 3, PENDING, "1 picture or file not saved (assets http"),
+    "picture pending": Row(one_picture(503), (), 3, PENDING, "1 picture or file not saved (pictures and files http"),
     "picture refused": Row(one_picture(403), (), 3, PENDING, "it answered 403"),
     "picture limited": Row(one_picture(429), (), 3, PENDING, "it answered 429"),
     "picture reset": Row(lambda served: served.answer(picture(2), faults.reset), (), 3, PENDING, "broke"),

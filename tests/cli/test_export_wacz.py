@@ -35,7 +35,7 @@ def test_the_file_and_its_report(program: Program, archive: Path, origin: str, t
     target = tmp_path / "blog.wacz"
     result = program("export", "wacz", archive, target, *SAID, "--old-url", origin + ENTRY_PATH)
     assert result.code == 0
-    assert "Packed: 1 capture with 55 posts" in result.err
+    assert "Packed: 1 capture with 55 entries" in result.err
     with zipfile.ZipFile(target) as packed:
         assert packed.testzip() is None
     assert (tmp_path / "blog.wacz.report.json").is_file()

@@ -261,8 +261,8 @@ def test_damage_of_one_kind_hides_no_other(damaged: Kind, archive: Path, program
 @pytest.mark.parametrize(
     ("hours", "changed", "code", "line"),
     [
-        (6, {}, 0, "OK · last success 6 h ago · 60 entries · 49 of 50 pictures"),
-        (80, {}, 6, "STALE · last success 3 days ago · 60 entries · 49 of 50 pictures"),
+        (6, {}, 0, "OK · last success 6 h ago · 60 entries · 49 of 50 pictures and files"),
+        (80, {}, 6, "STALE · last success 3 days ago · 60 entries · 49 of 50 pictures and files"),
         (1, {"outcome": "failed", "completeness": None}, 7, "FAILED · last success "),
     ],
 )
@@ -280,7 +280,9 @@ def test_an_incomplete_archive_names_missing_records_in_its_first_line(program: 
     with serving(generated_blog(5)) as service:
         service.before = faults.only("entry_id=3", faults.status(404))
         assert program(*backup_command(service, root, "--assets", "none", "--no-site", "--retries", 0)).code == 3
-    assert program("status", root).out.startswith("INCOMPLETE · last success just now · 4 of 5 entries · 0 pictures\n")
+    assert program("status", root).out.startswith(
+        "INCOMPLETE · last success just now · 4 of 5 entries · 0 pictures and files\n"
+    )
 
 
 def test_a_first_backup_under_way_is_reported(runs: Runs, tmp_path: Path, program: Program) -> None:

@@ -124,7 +124,7 @@ async def test_a_feed_alone_is_not_taken_for_a_complete_list(site: StaticSite) -
     assert faults(found) == []
     assert not found.whole
     assert [(each.aspect, each.count) for each in left_open(found)] == [(Aspect.TEXT, 1)]
-    assert "may list the newest posts only" in left_open(found)[0].why
+    assert "may list the newest entries only" in left_open(found)[0].why
 
 
 async def test_atom_is_also_a_feed(site: StaticSite) -> None:

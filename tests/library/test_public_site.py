@@ -277,7 +277,7 @@ async def test_what_robots_txt_forbids_is_named(tmp_path: Path) -> None:
     async with serving(blog) as origin:
         run = await back_up(origin, root, "livedoor", assets="none")
         assert run.outcome.exit_code == 3
-        assert "forbids this program 1 post, which is left out (/archives/1003.html)" in run.outcome.problems[0].reason
+        assert "forbids this program 1 entry, which is left out (/archives/1003.html)" in run.outcome.problems[0].reason
         assert "/archives/1003.html" not in blog.asked
         assert len(records(root, Kind.ENTRIES)) == 11
         run = await back_up(origin, root, "livedoor", assets="none", obey_robots="no")
@@ -363,7 +363,7 @@ async def test_a_site_that_is_no_blog_makes_no_archive(tmp_path: Path) -> None:
     blog = PublicBlog("livedoor", {}, sitemap=False)
     blog.overrides["/"] = (200, "<p>いらっしゃいませ</p>")
     async with serving(blog) as origin:
-        with pytest.raises(ServiceError, match="no post was found"):
+        with pytest.raises(ServiceError, match="no entry was found"):
             await back_up(origin, tmp_path / "archive", "livedoor", assets="none")
 
 

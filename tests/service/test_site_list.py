@@ -94,7 +94,7 @@ def test_robots_txt_is_obeyed_and_names_sitemaps() -> None:
     assert "/feed" not in found.asked
     assert "/map.txt" in found.asked
     (problem,) = found.problems
-    assert "forbids this program 2 posts" in problem
+    assert "forbids this program 2 entries" in problem
     assert "obey_robots" in problem
     assert any("other.example" in note for note in found.reading.notes)
     free = walk(answers, options=ListOptions(obey_robots=False))
@@ -186,12 +186,12 @@ def test_the_months_of_a_blog_show_what_is_missing() -> None:
     answers = {"/": home, "/blog-date-202001.html": '<a href="/blog-entry-2.html">y</a>'}
     found = walk(answers, site_paths("b.example", None, "fc2"))
     assert found.ids == ["1", "2"]
-    assert "counts 3 posts, and 2 were found" in found.problems[0]
+    assert "counts 3 entries, and 2 were found" in found.problems[0]
 
 
 def test_no_post_at_all_is_a_problem() -> None:
     found = walk({"/": "<p>準備中</p>"})
-    assert "no post was found" in found.problems[0]
+    assert "no entry was found" in found.problems[0]
 
 
 @pytest.mark.parametrize("status", [403, 404, 410, 500])

@@ -12,27 +12,31 @@ import click
 
 from exporter.cli.main import cli
 from exporter.export.formats import NAMED
+from exporter.message import Message
 from exporter.settings import Settings
+from exporter.translation import translated
 from tests.support.runs import Done, Runs
+from tests.translation.catalogue import read, texts
 
 ALLOWED = re.compile(
     r"""
     https?://\S+ | \S*[/\\]\S* | [\w.-]+\.[a-z]{2,8}(?![a-z])   # addresses, paths, names of files and hosts
-    | --?[a-z][\w-]* | \b[A-Z][A-Z_|<>.]+\b              # options, and what stands for an argument
+    | --?[a-z][\w-]*                                       # options
     | \bblog-exporter(?:\s+[\w.-]+)* | \b\w+_\w+\b       # commands to type, fields and settings
-    | [a-z]+(?:-[a-z]+)+(?=:\s)                          # what verify calls its findings
+    | GitHub\ Pages | [a-z]+(?:-[a-z]+)+(?=:\s)                          # what verify calls its findings
     | \b[0-9a-f]{64}\b | \{[^}]*\} | '[^']*' | "[^"]*"                      # patterns and values as they are
     | \b(?:lang|rate|concurrency|timezone|name|title|status|count)\b(?=\ *[=:]|\ {2})
-    | \d+(?:\.\d+)?\ (?:B|kB|MB|GB)\b | \b[A-Z][A-Za-z0-9]*\b
+    | \d+(?:\.\d+)?\ (?:B|kB|MB|GB)\b
     """,
     re.VERBOSE,
 )
 """Words that are the same in every language: names, commands, options, formats, values and units."""
 
 ENGLISH = re.compile(r"(?<![A-Za-z])[a-z]{2,}(?![A-Za-z])")
+CAPITALISED = re.compile(r"(?<![\w-])[A-Z][A-Za-z]+(?![\w-])")
 KNOWN = frozenset({
     "css", "html", "json", "markdown", "wordpress", "latest", "ninja", "cron", "systemd", "launchd", "windows",
-    "body", "or", "sidecar", "inspect", "entry", "get", "list", "kazu", "hugo", "crontab", "demo", "archive",
+    "body", "or", "sidecar", "inspect", "entry", "get", "list", "kazu", "mika", "hugo", "crontab", "demo", "archive",
     "wxr", "wacz", "movabletype", "blogger", "atom", "ghost", "jekyll", "pelican", "csv", "jsonfeed", "epub", "parquet",
     "sqlite", "item", "comment", "file", "user", "asset", "entries", "comments", "files", "assets", "blogs", "ja", "en",
     "chmod", "toml", "fc", "bd", "vm", "since", "nowhere", "nonsense", "true", "false", "yes", "no", "version",
@@ -43,13 +47,24 @@ KNOWN = frozenset({
 _OF_LIBRARIES = re.compile(
     r"""
     (?<=TOML\ ではありません:\ ).* | (?<=を解釈できません:\ ).* | \[Errno\s+-?\d+\]\s[\w\s]+
-    | blog\ is\ not\ found | authorization\ is\ required | temporarily\ out\ of\ order | [nN]ot\ Found
+    | 海の日記\ &\ more | blog\ is\ not\ found | authorization\ is\ required | temporarily\ out\ of\ order | [nN]ot\ Found
     | Unterminated\s+string\s+starting\s+at:\s+line\s+\d+\s+column\s+\d+\s+\(char\s+\d+\)
     | Response\s+payload\s+is\s+not\s+completed:\s+<[^>]*> | Connection\s+reset\s+by\s+peer | Connect\s+call\s+failed
     """,
     re.VERBOSE,
 )
-"""English reasons from Python's parsers, the resolver and the sample service; they are not translated."""
+"""English reasons from Python's parsers, the resolver and the sample service, and the title of a sample blog."""
+
+
+@cache
+def translated_words() -> frozenset[str]:
+    """Return the capitalised words that are sentences of the program with a Japanese translation, such as INCOMPLETE."""
+    return frozenset(
+        word
+        for each in read("ja")
+        for word in re.findall(r"[A-Z][A-Za-z]+", texts(each.id)[0])
+        if texts(each.id)[0].strip() == word and word not in texts(each.string)[0]
+    )
 
 
 @cache
@@ -77,8 +92,9 @@ def command_names() -> frozenset[str]:
 
 def english(line: str) -> list[str]:
     """Return a line's English words, without names."""
-    words = ENGLISH.findall(ALLOWED.sub(" ", line))
-    return [word for word in words if word not in KNOWN and word not in command_names()]
+    rest = ALLOWED.sub(" ", line)
+    words = [word for word in ENGLISH.findall(rest) if word not in KNOWN and word not in command_names()]
+    return words + [word for word in CAPITALISED.findall(rest) if word in translated_words()]
 
 
 def english_lines(text: str) -> dict[str, list[str]]:
@@ -88,6 +104,18 @@ def english_lines(text: str) -> dict[str, list[str]]:
         for line in _OF_LIBRARIES.sub(" ", text).splitlines()
         if not line.startswith("#") and (words := english(line))
     }
+
+
+def english_in(text: str) -> list[str]:
+    """Return the English words in a sentence's translation, without those of its values."""
+    return [word for word in english(translated(text)) if word not in _data(text)]
+
+
+def _data(text: object) -> set[str]:
+    """Return the words of a sentence's values that are not sentences."""
+    if isinstance(text, Message) and text.template:
+        return {word for value in text.values.values() for word in _data(value) if isinstance(value, str)}
+    return set(ENGLISH.findall(str(text))) if not isinstance(text, Message) else set()
 
 
 IMPATIENT = {"BLOG_EXPORTER_RETRIES": "0", "BLOG_EXPORTER_GIVE_UP_AFTER": "60s"}

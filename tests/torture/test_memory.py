@@ -98,7 +98,7 @@ def test_pages_read_ahead_share_the_memory_with_the_page_whose_turn_it_is(tmp_pa
         done = backup(base_url, root, "--dry-run", "--concurrency", "32")
     assert done.code == 3, done.err  # the filling records have no ids
     assert "12 entries   12 new" in done.err
-    assert "12 files   12 new" in done.err
+    assert "12 uploads   12 new" in done.err
     assert done.peak < 300
 
 

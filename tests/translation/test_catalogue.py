@@ -8,6 +8,7 @@ import pytest
 from babel.messages.catalog import Catalog
 
 from tests.translation.catalogue import TRANSLATED, as_mo, as_po, place, read, sentences, texts, updated
+from tests.translation.typography import misplaced_spaces, missing_spaces
 
 
 @pytest.fixture(scope="module", params=TRANSLATED)
@@ -56,3 +57,15 @@ def test_no_sentence_is_used_both_with_and_without_a_plural() -> None:
     for sentence in sentences():
         forms.setdefault((sentence.context or "", sentence.text), set()).add(sentence.many)
     assert [text for text, found in forms.items() if len(found) > 1] == []
+
+
+def test_japanese_has_spaces_by_one_rule() -> None:
+    """Space between half-width words and Japanese; none beside full-width marks (tests/translation/typography.py)."""
+    found = [
+        around
+        for each in read("ja")
+        if each.id
+        for text in texts(each.string)
+        for around in (*misplaced_spaces(text), *missing_spaces(text))
+    ]
+    assert found == []

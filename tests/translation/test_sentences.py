@@ -27,6 +27,9 @@ MADE = {
 EXAMPLES = "\b\nExamples:\n"
 """Commands to type, which are the same in all languages; the help translates the heading."""
 
+PLAIN = {"added.strip()"}
+"""Values that are no sentences: lines of a settings file."""
+
 WORDS = re.compile(r"[A-Za-z]{2,}[,;:]? [a-z]{2,}")
 """A pattern that no identifier, path or data format matches."""
 
@@ -75,6 +78,27 @@ def test_messages_are_made_from_templates() -> None:
     ]
     assert HELD
     assert bare == []
+
+
+def broken(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the values of sentences that were joined or cut as text, so that sentences among them lost their templates."""
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and (_name(call) in MADE or takes_a_template(call)):
+            for value in (each.value for each in call.keywords):
+                if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+                    joins = value.func.attr == "join" and ast.unparse(value.func.value) == "', '"
+                    if joins or value.func.attr in {"rstrip", "strip", "removesuffix"}:
+                        yield value.lineno, ast.unparse(value)
+
+
+def test_values_of_sentences_are_listed_and_not_joined() -> None:
+    found = [
+        f"{path}, line {line}: {text}"
+        for path in HELD
+        for line, text in broken(ast.parse((PACKAGE / path).read_text("utf-8")))
+        if text not in PLAIN
+    ]
+    assert found == []
 
 
 def test_bare_sentences_are_found(tmp_path: Path) -> None:

@@ -35,7 +35,14 @@ from exporter.message import (
     suggested,
 )
 from exporter.text import printable
-from exporter.translation import current_language, set_language, set_program_words, translated, translated_by_text
+from exporter.translation import (
+    current_language,
+    japanese_text,
+    set_language,
+    set_program_words,
+    translated,
+    translated_by_text,
+)
 from tests.translation.catalogue import as_mo, sentences
 
 WORDS: dict[str | tuple[str, str], str | tuple[str, ...]] = {
@@ -84,7 +91,7 @@ def test_only_existing_languages_can_be_chosen() -> None:
 def test_nested_sentences_are_translated_together() -> None:
     what = either([message("an entry"), "a file", "x"])
     assert translated(message("{host} gave no answer to {what}.", host="h", what=what)) == (
-        "h から 記事、a file または x の応答がありません。"
+        "h から記事、a file または x の応答がありません。"
     )
     assert (
         translated(message_n("{n:,} picture was read.", "{n:,} pictures were read.", 1))
@@ -113,11 +120,37 @@ def test_a_sentence_without_fields_is_known_by_its_text() -> None:
     assert translated_by_text("Nothing was found at all.") == "Nothing was found at all."
 
 
+def test_spaces_separate_half_width_values_from_japanese() -> None:
+    own = {"own"}
+    for template, values, text in (
+        ("{own} に接続", {"own": "ホスト"}, "ホストに接続"),
+        ("{own} に接続", {"own": "b.jp"}, "b.jp に接続"),
+        ("{name} に接続", {"name": "港の朝"}, "港の朝 に接続"),
+        ("記事 {name}", {"name": "港の朝"}, "記事 港の朝"),
+        ("{own}が正しい", {"own": "rate"}, "rate が正しい"),
+        ("第{n}巻", {"n": 3}, "第 3 巻"),
+        ("{own} という", {"own": "'a'（もしかして: b）"}, "'a'（もしかして: b）という"),
+        ("{own} {name} を見る", {"own": "誤りです。", "name": "log"}, "誤りです。log を見る"),
+        ("{own}。次へ", {"own": "誤りです。"}, "誤りです。次へ"),
+        ("{own} {own}", {"own": "記事"}, "記事 記事"),
+        ("記事  {own}", {"own": "画像"}, "記事  画像"),
+        ("記事 {own} は", {"own": ""}, "記事  は"),
+        ("{n:>4}  {own!r:>4}", {"n": 3, "own": "x"}, "   3   'x'"),
+    ):
+        assert japanese_text(template, values, own) == text
+
+
+def test_a_sentence_in_a_sentence_loses_its_full_stop() -> None:
+    inner = message("It failed.")
+    assert message("{a}: {b}. Then {b}", a="..", b=inner) == "..: It failed. Then It failed"
+    assert message("{a}. {b}", a="x.", b=inner) == "x.. It failed."
+
+
 @pytest.mark.usefixtures("japanese")
 def test_an_error_in_a_sentence_is_translated_and_not_stored() -> None:
     error = BlogExporterError(message("Nothing was found at all."))
     text = message("{host} gave no answer to {what}.", host="h", what=error)
-    assert translated(text) == "h から 何も見つかりませんでした。 の応答がありません。"
+    assert translated(text) == "h から何も見つかりませんでした。の応答がありません。"
     assert text.values["what"] is said(error)
 
 

@@ -225,7 +225,7 @@ def test_an_exported_file(reader: Reader) -> None:
     file = "TITLE: 港の朝\nAUTHOR: hanako\nDATE: 04/01/2006 07:30:00 AM\n-----\nBODY:\n今朝\n-----\n--------\n"
     _, place, _ = reader.upload("look", "my export.txt", file.encode())
     place, page = reader.settled(place)
-    assert "1 post" in page
+    assert "1 entry" in page
     assert "every night" not in page
     _, place, _ = reader.send(place.replace("found", "begin"), title="港", place="~/blogs/minato")
     _, page = reader.settled(place)

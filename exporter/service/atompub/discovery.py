@@ -107,7 +107,7 @@ def _hatena(blog: str, head: _Head) -> WayIn:
     elif public != "1":
         settings["atompub_audience"] = "members"
     title = head.html.get("data-blog-name", "") or head.title
-    return _way(HATENA.settings["base_url"], blog, "Hatena Blog AtomPub", title, tuple(lacks), settings)
+    return _way(HATENA.settings["base_url"], blog, message("Hatena Blog AtomPub"), title, tuple(lacks), settings)
 
 
 def _livedoor(host: str, url: str, head: _Head) -> WayIn:
@@ -116,7 +116,7 @@ def _livedoor(host: str, url: str, head: _Head) -> WayIn:
     if host == "blog.livedoor.jp" and _WORD.fullmatch(folder):
         settings["atompub_name"] = folder
     lacks = (_SIGN_IN, _NEWEST, _NO_COMMENTS, _NO_AUDIENCE)
-    return _way(LIVEDOOR.settings["base_url"], host, "livedoor Blog AtomPub", head.title, lacks, settings)
+    return _way(LIVEDOOR.settings["base_url"], host, message("livedoor Blog AtomPub"), head.title, lacks, settings)
 
 
 def _documents(home: HomePage, head: _Head, service: str, simple: str) -> Exploration:

@@ -90,12 +90,12 @@ def _in_spite(service: str, blog_id: str, origin: str) -> str:
 
 
 def _lacks(rules: PageRules | None, *, counted: int) -> Iterator[str]:
-    yield message("drafts, private posts and hidden comments")
-    yield message("files that no post shows")
+    yield message("drafts, private entries and hidden comments")
+    yield message("files that no entry shows")
     if not counted:
-        yield message("the number of all posts, because there is no sitemap")
+        yield message("the number of all entries, because there is no sitemap")
     yield message(
-        "a proof that no post is missing: an export file or an API of the blog's service lists them all; a sitemap "
+        "a proof that no entry is missing: an export file or an API of the blog's service lists them all; a sitemap "
         "and list pages may not"
     )
     if rules is not None and rules.comments_elsewhere:

@@ -93,7 +93,7 @@ class PageReader:
         except TooComplex as error:
             raise refusal(request, response, said(error)) from error
         if article is None:
-            raise refusal(request, response, message("it shows no post"))
+            raise refusal(request, response, message("it shows no entry"))
         data = {"id": post_id, "url": address, **_record(article), "encoding": page.encoding}
         item = self.reading.feed_items.get(post_id)
         if item is not None and not article.password:
@@ -194,22 +194,22 @@ def _uncertain(what: str, count: int, named: Sequence[str]) -> str:
             )
         case "undated":
             return message_n(
-                "{n:,} page shows no date that this program can read, so its post is undated: {posts}",
-                "{n:,} pages show no date that this program can read, so their posts are undated: {posts}",
+                "{n:,} page shows no date that this program can read, so its entry is undated: {posts}",
+                "{n:,} pages show no date that this program can read, so their entries are undated: {posts}",
                 count,
                 posts=posts,
             )
         case "password":
             return message_n(
-                "{n:,} post asks for a password, so it has no text: {posts}",
-                "{n:,} posts ask for a password, so they have no text: {posts}",
+                "{n:,} entry asks for a password, so it has no text: {posts}",
+                "{n:,} entries ask for a password, so they have no text: {posts}",
                 count,
                 posts=posts,
             )
         case _:
             return message_n(
-                "the page of {n:,} post shows its comments only with scripts, so they are missing: {posts}",
-                "the pages of {n:,} posts show their comments only with scripts, so they are missing: {posts}",
+                "the page of {n:,} entry shows its comments only with scripts, so they are missing: {posts}",
+                "the pages of {n:,} entries show their comments only with scripts, so they are missing: {posts}",
                 count,
                 posts=posts,
             )

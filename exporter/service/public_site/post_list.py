@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from exporter.html.selection import PageElement, parse_page
 from exporter.html.tree import TooComplex
-from exporter.message import message, message_n, said
+from exporter.message import listed, message, message_n, said
 from exporter.model.exchange import Request, Response
 from exporter.service.answers import refusal
 from exporter.service.interface import Call, Cursor, Page, PageFacts
@@ -175,12 +175,12 @@ class SiteList:
         if self._forbidden:
             found.append(
                 message_n(
-                    "robots.txt forbids this program {n:,} post, which is left out ({addresses}); "
+                    "robots.txt forbids this program {n:,} entry, which is left out ({addresses}); "
                     "if the blog is yours, set obey_robots to no",
-                    "robots.txt forbids this program {n:,} posts, which are left out ({addresses}); "
+                    "robots.txt forbids this program {n:,} entries, which are left out ({addresses}); "
                     "if the blog is yours, set obey_robots to no",
                     len(self._forbidden_posts),
-                    addresses=", ".join(self._forbidden),
+                    addresses=listed(self._forbidden),
                 )
             )
         if not self.finished or found:
@@ -188,7 +188,7 @@ class SiteList:
         if not self._posts:
             return [
                 message(
-                    "no post was found at {address}: check the address, or name the service with page_rules",
+                    "no entry was found at {address}: check the address, or name the service with page_rules",
                     address=printable(self._paths.home_address, _SHOWN_CHARACTERS),
                 )
             ]
@@ -196,7 +196,7 @@ class SiteList:
         if stated > len(self._posts):
             found.append(
                 message(
-                    "the blog's own list of months counts {stated:,} posts, and {found:,} were found; posts for "
+                    "the blog's own list of months counts {stated:,} entries, and {found:,} were found; entries for "
                     "members may be among them",
                     stated=stated,
                     found=len(self._posts),
@@ -541,11 +541,11 @@ class SiteList:
         if missed:
             self._problems.append(
                 message_n(
-                    "{n:,} list page was not followed, because the {most} before it had no post ({addresses})",
-                    "{n:,} list pages were not followed, because the {most} before them had no post ({addresses})",
+                    "{n:,} list page was not followed, because the {most} before it had no entry ({addresses})",
+                    "{n:,} list pages were not followed, because the {most} before them had no entry ({addresses})",
                     len(missed),
                     most=MAX_BARREN_PAGES,
-                    addresses=", ".join(printable(each[5:], 80) for each in missed[:_NAMED]),
+                    addresses=listed(printable(each[5:], 80) for each in missed[:_NAMED]),
                 )
             )
 
@@ -588,7 +588,7 @@ class SiteList:
         if mark in self._posts:
             return False
         if len(self._posts) >= self._options.max_posts:
-            most = message("more than {most:,} posts are not read: raise max_posts", most=self._options.max_posts)
+            most = message("more than {most:,} entries are not read: raise max_posts", most=self._options.max_posts)
             if most not in self._problems:
                 self._problems.append(most)
             return False

@@ -19,7 +19,6 @@ from exporter.site.templating import CONTENT_LANGUAGE, root_of
 
 UNUSED: Final = "unused"
 _NEWEST_PICTURES: Final = 48
-_MIN_PIXELS: Final = 48
 
 
 class _Rows(NamedTuple):
@@ -71,12 +70,8 @@ def gallery_files(site: Site) -> Iterator[ViewFile]:
 
 
 def shown_pictures(site: Site) -> Iterator[tuple[StoredPicture, PostSummary | None]]:
-    """Yield each stored picture once with the newest entry that uses it; small icons are left out."""
-    seen: set[str] = set()
-    for picture in site.pictures.all:
-        if picture.path in seen or (picture.width is not None and picture.width < _MIN_PIXELS):
-            continue
-        seen.add(picture.path)
+    """Yield each picture with the newest entry that uses it."""
+    for picture in site.pictures.shown:
         posts = [site.catalogue.by_id[each] for each in picture.entries if each in site.catalogue.by_id]
         post = max(posts, key=lambda post: site.catalogue.by_id.place(post.id), default=None)
         yield picture, post

@@ -167,7 +167,7 @@ def statistics_files(site: Site) -> Iterator[ViewFile]:
     parts: list[bytes | str] = [
         changing(post.identity + post.listed for post in catalogue.posts),
         catalogue.identities(Kind.COMMENTS, catalogue.records.ids(Kind.COMMENTS)),
-        *(f"{picture.path} {picture.entries}" for picture in site.pictures.all),
+        *(f"{picture.path} {picture.entries}" for picture in site.pictures.shown),
     ]
     yield site.file("statistics.html", "statistics.html", parts, lambda: _context(site))
 
@@ -197,7 +197,7 @@ def _context(site: Site) -> dict[str, Any]:
             site.t("Entries: {n}", n=len(catalogue.dated)),
             *([site.t("Pages: {n}", n=pages)] if pages else []),
             site.t("Comments: {n}", n=len(catalogue.records.ids(Kind.COMMENTS))),
-            site.t("{n} pictures", n=len(site.pictures.all)),
+            site.t("{n} pictures", n=len(site.pictures.shown)),
             site.t("{n} characters in all", n=total),
         ],
         "longest": [(post, post.length) for post in longest],
@@ -246,7 +246,7 @@ def _histogram(site: Site, lengths: list[int]) -> _Chart:
 
 def _sizes(site: Site) -> _Chart:
     sizes: Counter[str] = Counter()
-    for picture in site.pictures.all:
+    for picture in site.pictures.shown:
         post = next((site.catalogue.by_id[each] for each in picture.entries if each in site.catalogue.by_id), None)
         if post is not None:
             sizes[post.year] += picture.size
