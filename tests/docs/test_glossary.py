@@ -25,7 +25,7 @@ EXCEPTIONS = {
     "post or page": "the same",
     "only private posts have them, so none was made": "addresses that WordPress gives to private posts",
     "posts": "what a move makes in WordPress", "addresses of posts": "the same", "posts and comments": "the same",
-    "{n:,} post": "the same",
+    "{n:,} post": "the same", "post": "a kind that WordPress keeps apart from pages",
     "write posts": "a capability of a WordPress account", "edit published posts": "the same", "edit private posts": "the same",
     "Drafts and private entries also, as drafts and private posts": "what they become in WordPress",
     "{n:,} post of this blog is already in the new home and was not moved by this program: number {numbers}. Nothing was sent, "
