@@ -260,6 +260,7 @@ _COUNTED: Final[dict[str, Callable[[int], Message]]] = {
     "finding": lambda n: message_n("{n:,} finding", "{n:,} findings", n),
     "problem": lambda n: message_n("{n:,} problem", "{n:,} problems", n),
     "hit": lambda n: message_n("{n:,} hit", "{n:,} hits", n),
+    "post": lambda n: message_n("{n:,} post", "{n:,} posts", n),
     "category": lambda n: message_n("{n:,} category", "{n:,} categories", n),
     "tag": lambda n: message_n("{n:,} tag", "{n:,} tags", n),
     "picture": lambda n: message_n("{n:,} picture", "{n:,} pictures", n),

@@ -160,7 +160,7 @@ class StatedComparison:
 
 
 def _kind_name(is_page: bool) -> str:
-    return message("page") if is_page else message("entry")
+    return message("page") if is_page else message("post")
 
 
 def _path_name(path: Sequence[str]) -> str:

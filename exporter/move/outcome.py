@@ -16,7 +16,7 @@ class Thing(StrEnum):
     CATEGORY = message("categories")
     TAG = message("tags")
     PICTURE = message("pictures")
-    POST = message("entries")
+    POST = message("posts")
     COMMENT = message("comments")
 
     @property
@@ -58,8 +58,8 @@ class Stage(StrEnum):
     CATEGORIES = message("categories")
     TAGS = message("tags")
     PICTURES = message("pictures")
-    ADDRESSES = message("addresses of entries")
-    POSTS = message("entries and comments")
+    ADDRESSES = message("addresses of posts")
+    POSTS = message("posts and comments")
     LAST_LOOK = message("looking again")
 
 

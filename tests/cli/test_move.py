@@ -240,7 +240,7 @@ def test_a_terminal_shows_bars_and_a_home_cannot_control_it(
     command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, "--no-compare")
     terminal = Terminal(runs, command, tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config")})
     assert terminal.end() == 3
-    assert "entries and comments" in terminal.shown
+    assert "posts and comments" in terminal.shown
     assert STEERING.search(OWN.sub("", terminal.shown)) is None
 
 

@@ -82,7 +82,7 @@ async def test_damage_to_a_field_of_many_records_is_refused(
         ran = await crawl.run()
         assert ran.code == 4, ran.reasons
         assert isinstance(ran.error, MassDisappearance)
-        said = str(ran.error).replace("entry list", "entries")
+        said = str(ran.error).replace("uploads", "files")
         assert f"7 of 20 {kind}" in said
         assert (f"the {field} of " in said and says in said) or "entries have the same text" in said
         assert folded(crawl.root) == before

@@ -90,7 +90,7 @@ async def test_a_persons_changes_during_a_move_are_left_alone(home: Home, tmp_pa
     await move(home, small_blog(), tmp_path)
 
     def meddle(event: Any) -> None:
-        if str(getattr(event, "stage", "")) == "entries and comments":
+        if str(getattr(event, "stage", "")) == "posts and comments":
             first(home)["content"] = "私の返事"
 
     assert named(await move(home, rewritten(), tmp_path, tell=meddle)) == {CHANGED_THERE: ["1"]}

@@ -187,7 +187,7 @@ async def test_a_persons_changes_during_a_move_are_left_alone(home: Home, tmp_pa
     await move(home, small_blog(), tmp_path)
 
     def meddle(event: Any) -> None:
-        if str(getattr(event, "stage", "")) == "entries and comments":
+        if str(getattr(event, "stage", "")) == "posts and comments":
             edited(home, "一つ目", content="私の文")
 
     blog = small_blog()
