@@ -37,6 +37,7 @@ def archive(whole: Path, tmp_path: Path) -> Built:
 
 def test_status_names_the_newest_capture(runs: Runs, archive: Built) -> None:
     archive.commit({})
+    archive.refresh()
     append_capture_run(
         archive.layout, {"finished_at": "2026-11-28T01:02:03Z", "outcome": "unchanged", "exit_code": 0, "capture": None}
     )
@@ -82,6 +83,7 @@ def test_a_damaged_capture_is_damage(runs: Runs, archive: Built) -> None:
 def test_an_archive_without_captures_says_nothing_of_them(runs: Runs, tmp_path: Path) -> None:
     built = Built(tmp_path / "plain")
     built.commit({})
+    built.refresh()
     assert "apture" not in runs.run("status", built.root).out
     assert json.loads(runs.run("status", built.root, "--json").out)["capture"] is None
     assert "capture" not in runs.run("verify", built.root).out

@@ -198,6 +198,7 @@ def test_comments_need_no_declaration_if_none_is_published_by_it(program: Progra
         assert program("export", form, one.root, out, *said, *options).code == 0
     assert program("export", "atom", one.root, tmp_path / "new", *PUBLIC, "--comments", "body").code == 2
     none = program("export", "jsonl", one.root, tmp_path / "none", *PUBLIC, "--visible-delete-flg", "none", "--json")
+    assert none.code == 0, none
     closing = none.json["exports"][0]["closing"]
     assert (closing["comments_hidden"]["count"], closing["comments_undeclared"]["count"]) == (1, 0)
     assert program("export", "jsonl", one.root, tmp_path / "new").code == 0

@@ -249,7 +249,7 @@ def test_a_book_and_a_bag_ask_their_own_questions(runs: Runs, home: Path) -> Non
     [
         (
             "seesaa",
-            "Seesaa Blog が movabletype のファイルを読めるかは確認されていません",
+            "Seesaaブログが movabletype のファイルを読めるかは確認されていません",
             "Seesaaブログの管理画面",
         ),
         ("movable-type", "", "「記事のインポート」を開き"),

@@ -280,7 +280,7 @@ LISTS: dict[str, Way] = {
     "an unlisted entry and a service that is busy": Way(
         GET, "", BUSY, "and the same for entries that are listed", unlist(HIDDEN), SECOND, "changed"
     ),
-    "more than a third unlisted": Way(None, "", None, "records are gone", unlist(*range(1, 9)), SECOND),
+    "more than a third unlisted": Way(None, "", None, "entries are gone", unlist(*range(1, 9)), SECOND),
     # Pages of the entry list.
     "the first page is empty": Way(LIST, "1", empty, "page 1: is empty"),
     "a middle page is empty": Way(LIST, "2", empty, "page 2: is empty"),

@@ -36,7 +36,7 @@ def test_an_entry_with_everything() -> None:
         "# 海の日\n\n本**文**\n\n## つづき\n\n続きです\n\n## コメント (2)\n\n"
         "### カモメ · 2024-03-07\n\n- 題名: 題 \\*1\\*\n- リンク: [http://e.com/(a)](http://e.com/(a))\n\n"
         "> 一行目\\\n> 二行目<strong>！</strong>\n\n"
-        "### (名前なし)\n\n- delete_flg: t\n\n> 後\n"
+        "### （名前なし）\n\n- delete_flg: t\n\n> 後\n"
     )
 
 

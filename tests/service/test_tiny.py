@@ -92,6 +92,7 @@ async def test_without_totals_completeness_is_not_proven(
     assert completeness is not None
     assert (completeness["complete"], completeness["provable"]) == (True, False)
     assert completeness["comments"]["expected"] is completeness["files"]["expected"] is None
+    assert main(["rebuild", str(tmp_path / "archive"), "--quiet"]) == 0
     assert main(["status", str(tmp_path / "archive")]) == 0
     said = "".join(capfd.readouterr())
     assert "Not provable: the service states no totals to compare with." in said

@@ -115,7 +115,7 @@ def test_the_page_shows_answers_below_and_marks_the_owner(tmp_path: Path) -> Non
     assert re.findall(r'id="comment-(\d)"', text) == ["1", "3", "2", "4", "5"]
     assert text.count('<ol class="replies">') == 2
     assert '<a href="#comment-1">↩ kazu への返事</a>' in text
-    assert "↩ (名前なし) への返事" in text
+    assert "↩ （名前なし） への返事" in text
     assert text.count("badge own") == 1
     assert re.search(r'しおね</bdi>\s*<span class="badge own"', text)
     built.commit({Kind.USER: {"u": record(id="u", nickname="みどり")}})

@@ -23,7 +23,7 @@ def words(html: str) -> str:
     return WORDS.sub("", plain_text(html)).encode("utf-8", "replace").decode().replace("\ufffd", "?")
 
 
-@pytest.mark.parametrize("style", ["classic", "blocks"])
+@pytest.mark.parametrize("style", ["html", "blocks"])
 async def test_an_exported_blog_is_read_back(tmp_path: Path, style: str) -> None:
     with blog("demo", tmp_path) as made:
         made.export("wxr", tmp_path / "out", wordpress_body=style)
