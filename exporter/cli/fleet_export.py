@@ -25,8 +25,8 @@ _EPILOG = message(
     """\b
 Examples:
   blog-exporter fleet export wxr ~/fleet ~/wxr --public-open-flg 1 --visible-delete-flg f
-  blog-exporter fleet export jsonl ~/fleet ~/all --only all
-  blog-exporter fleet export warc ~/fleet ~/warc
+  blog-exporter fleet export jsonl ~/fleet ~/all --only all --public-open-flg 1 --visible-delete-flg f
+  blog-exporter fleet export warc ~/fleet ~/warc --public-open-flg 1 --visible-delete-flg f
 """
 )
 

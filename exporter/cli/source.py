@@ -224,7 +224,7 @@ def _same_site(address: str, target: BlogTarget) -> bool:
     place, base = urlsplit(address), urlsplit(target.settings.base_url or "")
     names = ids_at(target.root)
     if target.settings.service not in BY_ADDRESS:
-        return place.hostname in {*names, base.hostname}
+        return place.hostname in names or place.netloc == base.netloc
     if place.netloc != base.netloc:
         here = f"{name_at(address)}/"
         return any(here.startswith(f"{name}/") for name in names[:-1])

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -106,6 +107,10 @@ class Zygote:
         return reading
 
 
+SPECIAL = frozenset({"kill_at", "file_size", "trace", "closed", "terminal", "stdin", "stdout", "stderr", "frozen"})
+"""Options of runs after which no printed command is run."""
+
+
 class Runs:
     """Starts runs of ``blog-exporter``, which may overlap; use it in ``with``.
 
@@ -151,6 +156,7 @@ class Runs:
         stdin: int | None = None,
         stdout: int | None = None,
         stderr: int | None = None,
+        rehearsed: Path | None = None,
     ) -> Run:
         """Start a run.
 
@@ -173,9 +179,10 @@ class Runs:
             stdin: a descriptor to read; by default nothing.
             stdout: a descriptor to write; by default a file, whose text :class:`Done` has.
             stderr: the same.
+            rehearsed: a folder that keeps its content: only the run sees what it changes there.
         """
         number = len(self._started)
-        files = {each: self._folder / f"{each}-{number}" for each in ("stdout", "stderr", "calls")}
+        files = {each: self._folder / f"{each}-{number}" for each in ("stdout", "stderr", "calls", "printed")}
         words = [str(argument) for argument in arguments]
         order = {
             "arguments": words,
@@ -200,7 +207,9 @@ class Runs:
             "frozen": frozen,
             "terminal": terminal,
             "closed": list(closed),
+            "rehearsed": None if rehearsed is None else str(rehearsed),
             "calls": str(files["calls"]),
+            "printed": str(files["printed"]),
         }
         if together:
             files["stdout"] = files["stderr"]
@@ -218,8 +227,15 @@ class Runs:
         return run
 
     def run(self, *arguments: object, **how: Any) -> Done:
-        """Start a run and wait for its end."""
-        return self.start(*arguments, **how).wait()
+        """Start a run and wait for its end. Each command that it prints is run too, see :mod:`tests.support.printed`."""
+        from tests.support.printed import try_printed  # noqa: PLC0415 - it starts runs itself
+
+        run = self.start(*arguments, **how)
+        done = run.wait()
+        if not how.keys() & SPECIAL:
+            again = partial(self.start, **{**how, "rehearsed": self._folder.parent})
+            try_printed(run.printed(), done.out + done.err, again)
+        return done
 
 
 class Run:
@@ -268,6 +284,11 @@ class Run:
     def stderr(self) -> str:
         """Return its messages so far."""
         return self._read("stderr")
+
+    def printed(self) -> dict[str, str]:
+        """Return the command lines that it made for people, and the call of the program that made each."""
+        found: dict[str, str] = json.loads(self._read("printed") or "{}")
+        return found
 
     def end(self) -> None:
         """Kill it if it still runs."""

@@ -25,6 +25,7 @@ class Terminal:
         cwd: its working directory.
         environment: variables in addition to those of this process.
         name: the path of the program, if it starts as the installed one.
+        rehearsed: a folder that keeps its content, as in :meth:`tests.support.runs.Runs.start`.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class Terminal:
         cwd: Path,
         environment: dict[str, str],
         name: str | None = None,
+        rehearsed: Path | None = None,
     ) -> None:
         self._here, there = pty.openpty()
         self.shown = ""
@@ -42,7 +44,7 @@ class Terminal:
         try:
             self._run = runs.start(
                 *arguments, environ={**os.environ, **environment}, folder=cwd, name=name,
-                terminal=True, stdin=there, stdout=there, stderr=there,
+                terminal=True, rehearsed=rehearsed, stdin=there, stdout=there, stderr=there,
             )  # fmt: skip
         finally:
             os.close(there)

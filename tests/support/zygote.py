@@ -39,7 +39,9 @@ from exporter.cli.main import main, run
 from exporter.clock import SystemClock
 from exporter.schedule import cron, programs
 from exporter.worker import Worker
+from tests.support import printed
 from tests.support.disks import without_waiting
+from tests.support.overlay import keep_unchanged
 from tests.support.trace import Trace
 from tests.support.workers import call_here
 
@@ -102,6 +104,8 @@ def child(order: dict[str, Any], streams: Sequence[int]) -> None:
     os.environ.update(order["environ"])
     for name in order["without"]:
         os.environ.pop(name, None)
+    if order["rehearsed"] is not None:
+        keep_unchanged(Path(order["rehearsed"]))
     time.tzset()
     tempfile.tempdir = None
     os.chdir(order["folder"])
@@ -129,6 +133,7 @@ def child(order: dict[str, Any], streams: Sequence[int]) -> None:
             if stream is not None:
                 stream.flush()
         calls = countdown.calls
+        Path(order["printed"]).write_text(json.dumps(printed.made()), encoding="utf-8")
         if trace is not None:
             trace.save(order["trace"])
         Path(order["calls"]).write_text(str(calls), encoding="ascii")
@@ -220,6 +225,7 @@ if __name__ == "__main__":
     for module in pkgutil.walk_packages(exporter.__path__, "exporter."):
         if module.name != "exporter.__main__":
             importlib.import_module(module.name)
+    printed.record()
     # Coverage asks for the stack in each run, and Python first resolves the path of every module for it.
     inspect.stack()
     gc.freeze()
