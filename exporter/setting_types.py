@@ -321,7 +321,7 @@ def accepted(read: Callable[[str], T], value: Any) -> T:
     kept: Any = fitted(value, _type_of(read))
     if isinstance(kept, tzinfo):
         _require_offset(kept)
-    else:
+    elif kept != ():  # no text gives an empty list, but a program may, such as for a token that nobody gets
         found = read(_text_of(read, kept))
         if isinstance(found, str | frozenset | tuple):
             return found

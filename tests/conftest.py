@@ -13,6 +13,7 @@ from hypothesis import settings
 
 from exporter.cli.language import language
 from tests.cli.conftest import archive, made, nothing_declared, program
+from tests.support import printed
 from tests.support.disks import without_waiting
 from tests.support.runs import Runs, Zygote
 
@@ -80,6 +81,17 @@ def _no_settings_of_ones_own(tmp_path_factory: pytest.TempPathFactory) -> Iterat
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _printed_commands_are_recorded() -> None:
+    printed.record()
+
+
+@pytest.fixture(autouse=True)
+def _printed_commands(request: pytest.FixtureRequest) -> None:
+    """Run the commands that the program prints, unless the test counts what its services receive."""
+    printed.pause(paused=request.node.get_closest_marker("counts_requests") is not None)
 
 
 @pytest.fixture(autouse=True)

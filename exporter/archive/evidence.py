@@ -20,7 +20,7 @@ from exporter.archive.layout import SUMS, capture_name, captures_in, manifest_na
 from exporter.archive.manifest import read_sums, write_sums
 from exporter.archive.safe_files import MAX_DOCUMENT_BYTES
 from exporter.frozen import frozen
-from exporter.message import message
+from exporter.message import CommandLine, message, suggested
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -224,3 +224,8 @@ def write_seal(layout: Layout, number: int, parts: Mapping[str, bytes]) -> Path:
         atomic.make_folder(layout.evidence)
         atomic.move_folder(building, target)
     return target
+
+
+def confirmation(root: Path, key: Path | None) -> CommandLine:
+    """Return the command by which the owner confirms with a key that the history was changed on purpose."""
+    return suggested("seal", root, "--rewritten", "--seal-key", key or "FILE")

@@ -94,9 +94,11 @@ def forget_command(
             _say(out, note, list(_commands(archive, request, found, yes=yes)))
             _warn_of_mentions(out, found)
             if archive.layout.evidence.kind() == "a folder":
+                from exporter.archive.evidence import confirmation
+
                 out.warn(
                     "Seals do not fit versions that are rewritten after them. Confirm it with your key: {command}",
-                    command=suggested("seal", archive.path, "--rewritten"),
+                    command=confirmation(archive.path, sign or settings.seal_key),
                 )
     out.document({"archive": str(archive.path.absolute()), "dry_run": dry_run, **_document(found)})
     return 3 if found.mentions and not dry_run else 0

@@ -10,7 +10,7 @@ from exporter.cli.help import cli_command
 from exporter.cli.options import archive_argument, with_archive, without_views
 from exporter.cli.output import Output, counted, size_text
 from exporter.errors import Incomplete
-from exporter.message import listed, message, suggested
+from exporter.message import listed, message
 from exporter.settings import Settings
 
 if TYPE_CHECKING:
@@ -86,9 +86,11 @@ def prune_command(*, out: Output, archive: Archive, settings: Settings, dry_run:
         unused, size = counted(pruned.assets, "unused file"), size_text(pruned.asset_bytes)
         say(message("Also removed {assets} ({size}).", assets=unused, size=size))
     if plan.dropped and archive.layout.evidence.kind() == "a folder":
+        from exporter.archive.evidence import confirmation
+
         out.warn(
             "Seals do not fit versions that are rewritten after them. Confirm it with your key: {command}",
-            command=suggested("seal", archive.path, "--rewritten"),
+            command=confirmation(archive.path, settings.seal_key),
         )
     return 0
 

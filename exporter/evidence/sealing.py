@@ -21,6 +21,7 @@ from exporter.archive.evidence import (
     TIMESTAMP,
     Seal,
     Statement,
+    confirmation,
     read_seal,
     seal_numbers,
     seal_place,
@@ -39,7 +40,7 @@ from exporter.http.address_guard import check_base_url
 from exporter.http.deadline import Timeouts
 from exporter.http.engine import Engine
 from exporter.http.retry import RetryPolicy
-from exporter.message import message, said, suggested
+from exporter.message import message, said
 from exporter.model.exchange import Request, Response
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _seal(archive: Archive, settings: Settings, clock: Clock, *, rewritten: bool
             "pruned it yourself, or let it forget records, confirm that: {command}",
             archive=archive.path,
             number=before.number,
-            command=suggested("seal", archive.path, "--rewritten"),
+            command=confirmation(archive.path, settings.seal_key),
         )
     if differs and settings.seal_key is None:
         raise UsageError(message("--rewritten needs a key that confirms it: add --seal-key FILE."))

@@ -13,7 +13,6 @@ from exporter.fleet.saving import BlogSaver, Result
 from exporter.http.address_guard import check_base_url, origin_of
 from exporter.library.blog_addresses import home_of
 from exporter.library.capture import capture
-from exporter.message import suggested
 from exporter.service.declarations import PUBLIC_SITE
 from exporter.service.public_site.page_rules import rules_for_host
 from exporter.settings import Settings
@@ -41,8 +40,7 @@ class BlogCapturer(BlogSaver):
     async def _run(self, blog: DueBlog) -> Result:
         """Capture the pages of a blog, or fail."""
         settings = self._begin(blog, budget_of_pages)
-        path = self._path(blog)
-        place = self._place(blog, suggested("capture", blog.blog_id, "--archive", path, "--new"))
+        place = self._place(blog, self._anew("capture", blog, settings))
         blog_id = self._first_id(blog)
         home = home_of(place, blog_id, settings)
         self.engine.share(origin_of(check_base_url(home)), budget_of_pages(blog, settings))

@@ -16,6 +16,7 @@ from exporter.archive.archive import Archive
 from exporter.archive.atomic import make_folder, translated
 from exporter.archive.fleet_folder import archive_place, archives_by_later_id
 from exporter.archive.reader import ids_at
+from exporter.archive.settings_file import option_words
 from exporter.clock import Clock
 from exporter.errors import ArchiveDamaged, BlogExporterError, Interrupted, LongPause, NoArchive, UsageError
 from exporter.fleet.blog_list import ALLOWED_IN_LISTS
@@ -25,7 +26,8 @@ from exporter.http.engine import Engine
 from exporter.http.transport import Statistics
 from exporter.library.backup import backup, open_service
 from exporter.library.naming import present_name
-from exporter.message import listed, said, suggested
+from exporter.message import CommandLine, listed, said, suggested
+from exporter.setting_sources import Origin
 from exporter.settings import SETTINGS, Settings, resolve
 
 _MAX_REASON_CHARACTERS: Final = 2000
@@ -261,7 +263,7 @@ class BlogSaver:
                     hint=reads.flag_hint,
                 )
             self._statistics[blog.number] = lambda: service.client.statistics
-            place = self._place(blog, suggested("backup", blog.blog_id, "--archive", self._path(blog), "--new"))
+            place = self._place(blog, self._anew("backup", blog, settings))
             # A list may have two names of a blog, and then its archive is saved twice.
             turn = self._turns.setdefault(place, asyncio.Lock())
             async with turn:
@@ -288,6 +290,15 @@ class BlogSaver:
             raise wish
         self._services[blog.number] = service
         return settings
+
+    def _anew(self, command: str, blog: DueBlog, settings: Settings) -> CommandLine:
+        """Return the command that begins the archive of a blog again, with the addresses that only the fleet knows."""
+        words: list[str] = []
+        for name in ("base_url", "service", "home_url"):
+            value, source = getattr(settings, name), settings.sources.get(name)
+            if value and source is not None and source.origin not in {Origin.PROFILE, Origin.DEFAULT}:
+                words += option_words(name, value)
+        return suggested(command, blog.blog_id, "--archive", self._path(blog), "--new", *words)
 
     def _path(self, blog: DueBlog) -> Path:
         """Return the folder of a blog's archive; its list may name the blog by a later ID."""

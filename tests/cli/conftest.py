@@ -14,6 +14,7 @@ from exporter import lossless_json
 from exporter.cli.main import main
 from exporter.fleet import local_pool
 from exporter.worker import Worker
+from tests.support import printed
 from tests.support.runs import Runs, Zygote
 from tests.support.schemas import check_json
 from tests.support.workers import ForkedProcesses, call_here
@@ -64,16 +65,20 @@ def runs(zygote: Zygote, tmp_path: Path) -> Iterator[Runs]:
 
 
 @pytest.fixture
-def program(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Program:
-    """Return a function that runs the program with no settings except its arguments."""
+def program(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, zygote: Zygote
+) -> Program:
+    """Return a function that runs the program with no settings except its arguments, and then each command that it prints."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    printed.run_with(zygote)
 
     def run(*arguments: object) -> Result:
         capfd.readouterr()
         code = main([str(argument) for argument in arguments])
         captured = capfd.readouterr()
         check_json(arguments, captured.out)
+        printed.try_here(captured.out + captured.err, tmp_path)
         return Result(code, captured.out, captured.err)
 
     return run

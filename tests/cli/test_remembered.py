@@ -152,6 +152,7 @@ def test_with_a_blog_id_and_its_archive_only_typed_options_count(
     assert (first / "latest" / "site" / "index.html").exists()
 
 
+@pytest.mark.counts_requests
 def test_a_strangers_archive_does_not_decide_where_a_token_is_sent(
     first: Path, program: Program, service: DemoService, tmp_path: Path
 ) -> None:

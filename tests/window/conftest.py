@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import printed
 from tests.support.runs import Zygote
 from tests.window.forked_jobs import forked_jobs
 from tests.window.in_thread import Running, running_window
@@ -27,6 +28,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def running(home: Path, archive: Path, zygote: Zygote) -> Iterator[Running]:
     """A window that knows the demo's archive."""
+    printed.run_with(zygote)
     with forked_jobs(zygote), running_window(home / "window", archive) as window:
         yield window
         assert window.warnings == []

@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from html import unescape
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode, urljoin
@@ -22,6 +23,7 @@ from exporter.window.jobs import Job
 from exporter.window.routes import ROUTES
 from exporter.window.server import WindowServer
 from exporter.window.window import Window
+from tests.support import printed
 
 _TOKEN: Final = "a-token-of-the-tests"
 _PATIENCE_SECONDS: Final = 240.0
@@ -90,9 +92,11 @@ class Running:
     def _open(self, request: urllib.request.Request) -> Got:
         try:
             with urllib.request.urlopen(request, timeout=_PATIENCE_SECONDS) as answer:
-                return Got(urljoin(request.full_url, answer.url), answer.status, answer.read().decode())
+                got = Got(urljoin(request.full_url, answer.url), answer.status, answer.read().decode())
         except urllib.error.HTTPError as error:
-            return Got(request.full_url, error.code, error.read().decode())
+            got = Got(request.full_url, error.code, error.read().decode())
+        printed.try_here(unescape(got.text.replace("<wbr>", "")), Path.home().parent)
+        return got
 
 
 @contextmanager
