@@ -142,7 +142,7 @@ def test_right_values_are_kept_in_their_own_forms() -> None:
          "public_access is '1,3': a set is expected, such as frozenset({'1', '3'})."),
         (lambda: CALL.Declared(public_access=frozenset({""})), "public_access is frozenset({''}): texts that are not"),
         (lambda: CALL.Declared(public_access=frozenset({"1,3"})), "texts that are not empty and have no comma"),
-        (lambda: CALL.Declared(visible_comment_flags=frozenset({"x"})), "t, f or f,t is expected"),
+        (lambda: CALL.Declared(visible_comment_flags=frozenset({"x"})), "t, f, f,t or none is expected"),
         (lambda: CALL.Declared(period_public="no"), "period_public is 'no'"),
         (lambda: CALL.ExportOptions(body="pdf"), "body is 'pdf': one of markdown, html is expected."),
         (lambda: CALL.ExportOptions(max_entries=-1), "max_entries is -1: a whole number from 0 to "),
@@ -162,6 +162,10 @@ def test_declarations_and_export_options_are_checked(make: Callable[[], object],
 def test_a_set_and_an_empty_declaration_are_right() -> None:
     assert CALL.Declared(public_access={"1"}).public_access == frozenset({"1"})
     assert exporter.Declared(public_access=frozenset()).public_access == frozenset()
+
+
+def test_that_no_comment_is_shown_can_be_declared() -> None:
+    assert Settings(of_service={"visible_delete_flg": frozenset()}).get("visible_delete_flg") == frozenset()
 
 
 def test_functions_check_their_arguments(archive: Path, tmp_path: Path, subtests: pytest.Subtests) -> None:
