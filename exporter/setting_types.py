@@ -343,7 +343,7 @@ def _text_of(read: Callable[[str], Any], value: Any) -> str:
     if isinstance(value, frozenset | tuple):
         if not all(each.strip() and "," not in each for each in value):
             raise ValueError(message("texts that are not empty and have no comma are expected"))
-        return ",".join(value) or ("none" if read("none") == value else "")
+        return ",".join(value) or ("none" if read is flags else "")
     if isinstance(value, int) and not isinstance(value, bool):
         # No reader accepts more digits, and Python does not write many of them.
         value = max(-_MAX_BYTES - 1, min(value, _MAX_BYTES + 1))

@@ -164,6 +164,10 @@ def test_a_set_and_an_empty_declaration_are_right() -> None:
     assert exporter.Declared(public_access=frozenset()).public_access == frozenset()
 
 
+def test_that_no_comment_is_shown_can_be_declared() -> None:
+    assert Settings(of_service={"visible_delete_flg": frozenset()}).get("visible_delete_flg") == frozenset()
+
+
 def test_functions_check_their_arguments(archive: Path, tmp_path: Path, subtests: pytest.Subtests) -> None:
     found, options = Archive.open(archive), exporter.ExportOptions()
     settings = Settings(base_url="http://127.0.0.1:9")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -138,10 +138,9 @@ def _export(out: Output, job: ExportJob) -> int:
     exported, options = run_export(job, out, dry_run=dry_run)
     for each in exported:
         _print(out, each, dry_run=dry_run)
-        if not each.private:
-            _print_what_brings_more(out, job, each)
         if each.document["target"] is None:
             _print_limits(out, job.form, each)
+    _print_what_brings_more(out, job, exported)
     print_doubt(out, job.form)
     if not dry_run and not NAMED[job.form].whole:
         keep_answers(job.given, job.archive, options.service, out, version=exported[0].document["version"])
@@ -206,10 +205,10 @@ def _print(out: Output, exported: Exported, *, dry_run: bool) -> None:
     _print_hidden_since(out, exported)
 
 
-def _print_what_brings_more(out: Output, job: ExportJob, exported: Exported) -> None:
-    """Print the commands that bring what the lines about the closing day name."""
+def _print_what_brings_more(out: Output, job: ExportJob, exported: Sequence[Exported]) -> None:
+    """Print the commands that bring what the lines about the closing day name, of all folders together."""
     given, form = job.given, NAMED[job.form]
-    missing = {name for name, loss in exported.report.closing().items() if loss.number}
+    missing = {name for each in exported for name, loss in each.report.closing().items() if loss.number}
     options = ["--only", "all"] if missing & {"drafts", "private"} and given["only"] != "all" else []
     if "comments_hidden" in missing and form.holds_back and not given["hidden_comments"]:
         options.append("--hidden-comments")

@@ -21,7 +21,7 @@ from exporter.export.interface import (
     Summary,
     WrittenFile,
 )
-from exporter.export.reasons import why_not_saved
+from exporter.export.reasons import Reason, why_not_saved
 from exporter.export.report import Report
 from exporter.html.text import collapse
 from exporter.message import message
@@ -44,12 +44,16 @@ def export(records: RecordSource, options: ExportOptions, report: Report) -> Ite
 
 
 def _account(records: RecordSource, options: ExportOptions, report: Report) -> None:
-    """Count the records of the state; the bag holds them all."""
-    for entry_id in {**dict.fromkeys(records.ids(Kind.ENTRIES)), **dict.fromkeys(records.ids(Kind.ENTRY_LIST))}:
+    """Count the records of the state; the bag holds them all. An entry that is only listed was never read."""
+    read = dict.fromkeys(records.ids(Kind.ENTRIES))
+    for entry_id in {**read, **dict.fromkeys(records.ids(Kind.ENTRY_LIST))}:
+        report.took("entries")
+        if entry_id not in read:
+            report.left("entries", Reason.NOT_READ, entry_id)
+            continue
         raw = records.load(Kind.ENTRY_LIST, entry_id)
         found = () if raw is None else options.service.post(None, raw).every_category
         names = [name for category in found if (name := collapse(category.name))]
-        report.took("entries")
         report.wrote(0, *names)
     comments = len(records.ids(Kind.COMMENTS))
     report.took("comments", comments)

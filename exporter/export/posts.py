@@ -356,10 +356,11 @@ class Posts:
             if address is not None:
                 self._permalinks[entry_id] = address
             verdict = self._visibility.entry(post)
-            cause = self._refusal(post, verdict)
+            unwanted = self._unwanted(post)
+            cause = unwanted or self._refusal(verdict)
             if cause is not None:
                 self.report.left("entries", cause, entry_id)
-                if self.report.both and self._side(verdict) is not self.options.side and self._unwanted(post) is None:
+                if self.report.both and unwanted is None:
                     self.report.elsewhere["entries"].add(entry_id)
             else:
                 self._note_terms(post)
@@ -372,12 +373,12 @@ class Posts:
                 self.report.took("entries")
                 self.report.left("entries", Reason.NOT_READ, entry_id)
 
-    def _refusal(self, post: Post, verdict: Verdict) -> Reason | Cause | None:
-        """Return why an entry is not part of this export; ``None`` if it is."""
+    def _refusal(self, verdict: Verdict) -> Reason | Cause | None:
+        """Return why an entry is not of this export's side; ``None`` if it is."""
         side = self._side(verdict)
-        if side is not self.options.side:
-            return {Side.PUBLIC: Reason.IN_PUBLIC, Side.DRAFTS: Reason.IN_DRAFTS}.get(side, verdict.cause)
-        return self._unwanted(post)
+        if side is self.options.side:
+            return None
+        return {Side.PUBLIC: Reason.IN_PUBLIC, Side.DRAFTS: Reason.IN_DRAFTS}.get(side, verdict.cause)
 
     def _unwanted(self, post: Post) -> Reason | None:
         """Return which option leaves an entry out of all sides; ``None`` if none does."""

@@ -29,8 +29,8 @@ class Reason(Enum):
     """
 
     # Entries that are left out.
-    IN_PUBLIC = message_template("public, and so in the other export")
-    IN_DRAFTS = message_template("a draft, and in the other export")
+    IN_PUBLIC = message_template("public, and so not among the private ones")
+    IN_DRAFTS = message_template("a draft, and so not among the private ones")
     OTHER_CATEGORY = message_template("of another category")
     OTHER_TAG = message_template("without the tag")
     NO_DAY = message_template("without a date, and a span of dates was asked for")

@@ -16,6 +16,8 @@ from exporter.export import csv_table
 from exporter.export.formats import Format
 from exporter.export.interface import Content
 from exporter.export.targets import TARGETS, Matter
+from exporter.model.kinds import Kind
+from tests.archive.builder import Built, record
 from tests.cli.conftest import Program, Result
 from tests.support.runs import tree
 
@@ -53,6 +55,22 @@ def test_an_export_stops_with_the_table_until_flags_are_declared(program: Progra
     assert "はじめまして" in result.err
     assert result.err.splitlines()[-1].startswith("blog-exporter: error: Nothing says yet which entries are public")
     assert not (tmp_path / "out").exists()
+
+
+def test_what_a_backup_may_still_bring_is_named_for_every_folder(program: Program, tmp_path: Path) -> None:
+    root = tmp_path / "archive"
+    root.mkdir()
+    read = {"1": record(entry_id="1", title="", entry_text="", open_flg="1", is_private="f", period_flg="f")}
+    unread = {"2": record(entry_id="2", title="")}
+    Built(root).commit({Kind.ENTRIES: read, Kind.ENTRY_LIST: unread})
+    for number, arguments in enumerate(
+        (("bagit", "--only", "all"), ("jsonl", "--only", "private", *SAID), ("jsonl", "--only", "all"), ("jsonl",))
+    ):
+        form, *options = arguments
+        done = program("export", form, root, tmp_path / f"out{number}", *options)
+        assert done.code == 0
+        assert done.err.count("What is not saved yet may come with: ") == 1, arguments
+        assert "nothing of this is lost" not in done.out
 
 
 def test_an_answer_is_kept_in_the_archive(program: Program, made: Path, tmp_path: Path, configuration: Path) -> None:

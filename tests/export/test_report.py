@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date
 from functools import partial
 from typing import Any
@@ -203,8 +202,7 @@ FILES = {"files_not_shown": 3, "not_saved_yet": 1, "gone": 1}
                                                "comments_of_others": 2, **FILES}),
         ("jsonl", {"declared": Declared(frozenset("1"))}, {"private": ["2"], "comments_undeclared": 2,
                                                            "comments_of_others": 2, **FILES}),
-        ("jsonl", {"category": "other"}, {"private": ["2"], "entries_by_choice": ["1"], "comments_of_others": 4,
-                                          **FILES}),
+        ("jsonl", {"category": "other"}, {"entries_by_choice": ["1", "2"], "comments_of_others": 4, **FILES}),
         ("wxr", {"side": Side.REST, "media_folder": True}, {"entries_by_choice": ["1"], "comments_of_others": 3,
                                                             **FILES, "files_not_shown": 2}),
     ],
@@ -231,6 +229,14 @@ def test_two_folders_of_one_export_lack_only_what_neither_has() -> None:
     rest = {**FILES, "files_not_shown": 2}
     assert sides == {Side.PUBLIC: {"comments_hidden": 1, "comments_of_others": 1, **rest},
                      Side.REST: {"comments_of_others": 1, **rest}}  # fmt: skip
+
+
+def test_what_an_option_leaves_out_of_both_folders_is_in_neither_by_their_reports() -> None:
+    for side in (Side.PUBLIC, Side.REST):
+        made = export("jsonl", blog_with_more(), side=side, until=date(2000, 1, 1))
+        assert [(row["code"], row["ids"]) for row in made.document["left_out"] if row["kind"] == "entries"] == [
+            ("other_day", ["1", "2"])
+        ], side
 
 
 def test_an_export_without_links_to_the_old_blog_says_so() -> None:
@@ -338,15 +344,15 @@ def test_the_table_in_both_languages() -> None:
     assert [row["kind"] for row in document["left_out"]] == ["entries"]
     assert [document[part]["pictures"] for part in ("in", "out", "referred")] == [2, 1, 1]
     japanese = list(report.lines(ja))
-    assert re.split("  +", japanese[0].strip()) == ["ある数", "書き出す", "URL だけ", "除外"]
+    assert japanese[0].split() == ["ある数", "書き出す", "URL", "だけ", "除外"]
     assert japanese[1].split() == ["記事", "7", "0", "0", "1"]
     assert japanese[3].split() == ["画像", "2", "1", "1", "0"]
     assert japanese[5:] == [
-        "除外　: 記事 1 件: 非公開の記事です（is_private が 't'）（8）",
-        "URL だけ: 画像 1 件: URL だけを書きます。引っ越し先がそこから取り込みます（https://files.example.jp/2）",
-        "変える: 記事 1 件: 長すぎる行を、見た目の変わらない所で分けました（9）",
-        "注意　: 記事 1 件: 題名がありません（9）",
-        "閉鎖後: 記事 1 件: 非公開なので、ここには入りません（アーカイブには残ります）（8）",
+        "除外　: 記事 1 件。非公開の記事です（is_private が 't'）（8）",
+        "URL だけ: 画像 1 件。URL だけを書きます。引っ越し先がそこから取り込みます（https://files.example.jp/2）",
+        "変える: 記事 1 件。長すぎる行を、見た目の変わらない所で分けました（9）",
+        "注意　: 記事 1 件。題名がありません（9）",
+        "閉鎖後: 記事 1 件。非公開なので、ここには入りません（アーカイブには残ります）（8）",
     ]
     english = list(report.lines())
     assert english[3].split() == ["pictures", "2", "1", "1", "0"]

@@ -16,13 +16,15 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import exporter
 from exporter import message as message_module
 from exporter.errors import BlogExporterError, UsageError
 from exporter.message import PROGRAM, CommandLine
-from tests.support.runs import Done, Run, Runs, Zygote
+
+if TYPE_CHECKING:
+    from tests.support.runs import Done, Run, Zygote
 
 PACKAGE: Final = Path(exporter.__path__[0])
 FILLED: Final = {
@@ -78,6 +80,8 @@ def try_here(output: str, folder: Path) -> None:
         output: what the program printed, or the text of a page.
         folder: the test's folder, in which nothing changes.
     """
+    from tests.support.runs import Runs  # noqa: PLC0415 - its processes import this module
+
     with Runs(folder.with_name(f"{folder.name}-printed"), _zygotes[0], workers=False) as runs:
         start = partial(runs.start, folder=Path.cwd(), environ=dict(os.environ), rehearsed=folder)
         try_printed(made(), output, start)
