@@ -175,6 +175,8 @@ def _of_address(
         if is_known and _same_service(options, root) and _same_site(address, target):
             return NamedSource(target, options)
     service = options.get("service")
+    if service in BY_ADDRESS and options.get("obey_robots") == "no":
+        return _in_spite_of_robots(address, options, archive, how)
     with folder_possible(words):
         ways = explored(address)
         way = ways.chosen(service)
@@ -195,6 +197,18 @@ def _of_address(
     else:
         target = find_target(way.blog_id, options, found=found, archive=root, **how)
     return NamedSource(target, chosen, ways=ways, title=title_at(way), name=way.blog_id)
+
+
+def _in_spite_of_robots(
+    address: str, options: Mapping[str, Any], archive: Path | None, how: Mapping[str, Any]
+) -> NamedSource:
+    """Return the blog at an address that its owner reads in spite of robots.txt, which an exploration would obey."""
+    name, parts = name_at(address) or host_of(address), urlsplit(address)
+    found = {"base_url": f"{parts.scheme}://{parts.netloc}"}
+    root = archive or _folder_of(name, name)
+    known = _is_archive(root)
+    target = find_target(str(root) if known else name, options, found=found, archive=None if known else root, **how)
+    return NamedSource(target, {**options, **found}, name=name)
 
 
 def title_at(way: WayIn) -> str:

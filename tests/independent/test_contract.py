@@ -59,6 +59,7 @@ def check_identical(archive: Path, made: Content) -> None:
 @pytest.mark.parametrize(
     ("entries", "comments", "files"), [(40, 45, 41), pytest.param(300, 730, 131, marks=pytest.mark.thorough)]
 )
+@pytest.mark.counts_requests
 def test_a_whole_blog_is_archived_identically(
     program: Program, tmp_path: Path, entries: int, comments: int, files: int
 ) -> None:

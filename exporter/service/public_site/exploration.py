@@ -53,7 +53,7 @@ def _exploration(service: str, home: HomePage, root: PageElement) -> Exploration
             "yours, you can read it in spite of that: {command}",
             address=f"{origin}/robots.txt",
             status=answer.status,
-            command=_in_spite(service, blog_id, origin),
+            command=_in_spite(service, paths.home_address),
         )
     robots = read_robots(answer.body) if answer is not None and answer.status == _OK else Robots()
     if not robots.permits(paths.home_address):
@@ -62,7 +62,7 @@ def _exploration(service: str, home: HomePage, root: PageElement) -> Exploration
             "{command}",
             address=f"{origin}/robots.txt",
             home=paths.home_address,
-            command=_in_spite(service, blog_id, origin),
+            command=_in_spite(service, paths.home_address),
         )
     counted = yield from _sitemap_posts(paths, robots, budget // 2)
     feed = yield from _feed(paths, robots, root, budget // 2 - 1)
@@ -84,9 +84,9 @@ def _exploration(service: str, home: HomePage, root: PageElement) -> Exploration
     )
 
 
-def _in_spite(service: str, blog_id: str, origin: str) -> str:
+def _in_spite(service: str, address: str) -> str:
     """Return the command that reads a blog although its robots.txt forbids it."""
-    return suggested("backup", blog_id, "--base-url", origin, "--service", service, "--obey-robots", "no")
+    return suggested("backup", address, "--service", service, "--obey-robots", "no")
 
 
 def _lacks(rules: PageRules | None, *, counted: int) -> Iterator[str]:
