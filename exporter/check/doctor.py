@@ -211,7 +211,8 @@ def _of_archive(
     yield from state
     yield from storage_findings(archive.layout, now)
     earlier = [each for each in _other_places(root) if not identity_of(each)]
-    yield from _of_place(archive, kept, settings, blogs, earlier, config)
+    placed = [*_of_place(archive, kept, settings, blogs, earlier, config)]
+    yield from placed
     if settings is not None:
         if settings.base_url is not None:
             last = None if any(each.name == "in_the_future" for each in state) else _last_end(archive)
@@ -219,7 +220,7 @@ def _of_archive(
             yield from _of_sign_in(settings, now)
             if not offline:
                 yield from _of_service(archive, settings, now, warn)
-        elif not kept.unconfirmed and not _is_of_files(settings):
+        elif not kept.unconfirmed and not _is_of_files(settings) and all(each.name != "copy" for each in placed):
             yield CheckFinding(
                 "service_unknown",
                 message("Nothing says at which address the blog can be read, so no backup can run."),
