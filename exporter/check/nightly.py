@@ -60,7 +60,7 @@ def nightly_findings(
     if known is None and is_in_fleet(place):
         return
     if known is None:
-        yield CheckFinding("no_schedule", nightly.said, nightly.advice, command=nightly.command)
+        yield CheckFinding("no_schedule", nightly.said, nightly.advice, command=nightly.command or nightly.printing)
         return
     yield from _of_command(known, install)
     if nightly.trouble:

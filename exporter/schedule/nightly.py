@@ -24,13 +24,15 @@ class Nightly:
         known: its schedule, as the scheduler has it; ``None`` if it has none or this is unknown.
         trouble: why no backup starts though one is scheduled, or why this is unknown; empty if one starts.
         advice: what to do if nothing is scheduled.
-        command: the command of the advice; empty if none can do it.
+        command: the command of the advice that schedules it; empty if none can do it.
+        printing: the command of the advice that prints the lines for another scheduler, if none here can do it.
     """
 
     known: Scheduled | None
     trouble: str = ""
     advice: str = ""
     command: str = ""
+    printing: str = ""
 
     @property
     def starts(self) -> bool:
@@ -51,9 +53,8 @@ class Nightly:
     @property
     def next_step(self) -> str:
         """The advice with its command; empty without advice."""
-        if not self.command:
-            return self.advice
-        return message("{advice} {command}", advice=self.advice, command=self.command)
+        command = self.command or self.printing
+        return message("{advice} {command}", advice=self.advice, command=command) if command else self.advice
 
     @property
     def line(self) -> str:
@@ -108,5 +109,5 @@ def nightly_of(archive: Path, words: Sequence[object] = ()) -> Nightly:
     if known is not None:
         return Nightly(known, schedulers.trouble(known) or "")
     if best is None:
-        return Nightly(None, advice=schedulers.no_scheduler(arguments))
+        return Nightly(None, advice=schedulers.no_scheduler(), printing=suggested("schedule", "print", *arguments))
     return Nightly(None, advice=message("To schedule it:"), command=suggested("schedule", "install", *arguments))

@@ -18,6 +18,8 @@ from exporter.schedule.plan import NightPlan
 from exporter.schedule.programs import Scheduled, failure, require_ours
 
 _LINGER: Final = Path("/var/lib/systemd/linger")
+ONLY_SIGNED_IN: Final = message("It runs only while you are signed in. To run it at all times: loginctl enable-linger")
+"""Said of a schedule if :func:`runs_only_while_signed_in`."""
 _EXEC_START: Final = re.compile(r"^ExecStart=:?(.*)$", re.MULTILINE)
 
 
