@@ -217,6 +217,16 @@ def test_a_new_computer(
     assert names(diagnose(root)) == {}
 
 
+def test_a_settings_file_that_somebody_changed(program: Program, root: Path) -> None:
+    with (root / "settings.toml").open("a") as file:
+        file.write('site_title = "海"\n')
+    assert program("backup", root, "-q").code == 2
+    found = diagnose(root, offline=True)
+    assert names(found)["settings_changed"] == 2
+    assert program(*command_of(found, "settings_changed")).code == 0
+    assert names(diagnose(root, offline=True)) == {}
+
+
 def test_a_copy_on_the_same_computer(program: Program, root: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(root, copy)
