@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from exporter.archive.layout import FLEET_LEDGER
 from exporter.errors import UsageError
@@ -14,6 +15,8 @@ from exporter.message import message, said, suggested
 from exporter.schedule import schedulers
 from exporter.schedule.programs import Scheduled
 from exporter.service.declarations import DECLARATIONS
+
+_FILES: Final = ("--config", "--token-file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,22 @@ class Nightly:
         }
 
 
+def lost_file(known: Scheduled) -> str | None:
+    """Return the program or a file that the command of a schedule names, if it no longer exists."""
+    words = known.words
+    named = [*words[:1], *(value for option, value in pairwise(words) if option in _FILES)]
+    return next((each for each in named if not Path(each).exists()), None)
+
+
+def _trouble(known: Scheduled, install: str) -> str:
+    """Return why a schedule starts no backup; empty if it starts one."""
+    lost = lost_file(known)
+    if lost is None:
+        return schedulers.trouble(known) or ""
+    needs = message("The nightly schedule needs {path}, which no longer exists.", path=lost)
+    return message("{said} Schedule it again: {command}", said=needs, command=install)
+
+
 def own_nightly(archive: Path, service: str | None) -> Nightly | None:
     """Return the facts about an archive's nightly backup; ``None`` if it has none and needs none.
 
@@ -107,7 +126,7 @@ def nightly_of(archive: Path, words: Sequence[object] = ()) -> Nightly:
     except UsageError as error:
         return Nightly(None, said(error))
     if known is not None:
-        return Nightly(known, schedulers.trouble(known) or "")
+        return Nightly(known, _trouble(known, suggested("schedule", "install", *arguments)))
     if best is None:
         return Nightly(None, advice=schedulers.no_scheduler(), printing=suggested("schedule", "print", *arguments))
     return Nightly(None, advice=message("To schedule it:"), command=suggested("schedule", "install", *arguments))

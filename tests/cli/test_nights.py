@@ -192,6 +192,25 @@ def test_the_address_of_the_last_backup_is_enough_for_the_advice_to_schedule_the
     assert program("status", home / "copy").out.splitlines()[-1] == NONE
 
 
+def test_a_schedule_whose_program_is_gone_promises_no_night(
+    program: Program, machine: Machine, service: DemoService, home: Path
+) -> None:
+    machine.has("crontab")
+    root = home / "blog"
+    words = ["--base-url", service.base_url, "--archive", root, "--assets", "none", "--yes"]
+    assert program("init", ADDRESS, *words).code == 0
+    machine.table.write_text(machine.table.read_text().replace("  /", "  /gone/"))
+    shown = [program("status", root), program("init", ADDRESS, *words), program("doctor", root, "--offline")]
+    for each in shown:
+        said = " ".join((each.out + each.err).split())
+        assert "The nightly schedule needs /gone/" in said
+        assert f"blog-exporter schedule install {root}" in said
+        assert "Next backup: " not in said
+        assert "Saved every night" not in said
+    assert shown[2].out.splitlines()[0] == "1 problem"
+    assert program("status", root, "--json").json["nightly"]["starts"] is False
+
+
 def test_a_cron_that_refuses_the_user_is_not_called_missing(
     program: Program, machine: Machine, service: DemoService, home: Path
 ) -> None:
