@@ -92,9 +92,10 @@ class Systemd:
     def find(self, name: str) -> Scheduled | None:
         """Return the timer with a name."""
         path = unit_path(name, ".service")
-        if not path.exists() or not unit_path(name, ".timer").exists():
-            return None
-        starts = _EXEC_START.search(path.read_text("utf-8", "replace"))
+        with translated(path):
+            if not path.exists() or not unit_path(name, ".timer").exists():
+                return None
+            starts = _EXEC_START.search(path.read_text("utf-8", "replace"))
         done = programs.run(
             "systemctl", "--user", "show", f"{name}.timer", "--property=NextElapseUSecRealtime", "--value"
         )

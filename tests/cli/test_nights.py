@@ -211,6 +211,18 @@ def test_a_schedule_whose_program_is_gone_promises_no_night(
     assert program("status", root, "--json").json["nightly"]["starts"] is False
 
 
+def test_a_home_folder_that_cannot_be_read_has_no_agents(
+    program: Program, machine: Machine, archive: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unreadable = f"/{'home' * 99}"
+    monkeypatch.setenv("HOME", unreadable)
+    status = program("status", archive)
+    assert (status.code, status.out.splitlines()[-1]) == (0, NONE)
+    monkeypatch.setattr("exporter.schedule.programs.PLATFORM", "darwin")
+    status = program("status", archive)
+    assert (status.code, unreadable in status.out.splitlines()[-1]) == (0, True)
+
+
 def test_a_cron_that_refuses_the_user_is_not_called_missing(
     program: Program, machine: Machine, service: DemoService, home: Path
 ) -> None:
