@@ -449,11 +449,12 @@ def _secrets(
     if token:
         places["token"] = _place_of_token(environment, file, places)
     name, withheld = "token" if token else "token_command", ""
+    stated = "token_file" if token and places["token"] is places["token_file"] else name
     if values.get("base_url") and (token or values.get("token_command")):
         values["token_for"] = owners.of(places[name])
         service = DECLARATIONS.get(str(values.get("service")))
         if not may_receive(values["base_url"], service, values["token_for"]):
-            token, values["token_command"], withheld = None, None, places[name].place(name)
+            token, values["token_command"], withheld = None, None, places[name].place(stated)
             if is_beside(places["user"], places[name]):
                 values["user"] = None
     new_home = secret("NEW_HOME_TOKEN", "new_home_token_file")

@@ -185,7 +185,7 @@ def missing_parts(layout: Layout, newest: int) -> list[str]:
     record, latest = read_record(layout), layout.latest
     if not record and latest.kind() is None and layout.copy_id.kind() is not None:
         return []
-    if latest.kind() is None or (record and not _is_of(record, layout, newest)):
+    if latest.kind() != "a folder" or (record and not _is_of(record, layout, newest)):
         return [latest.name]
     parts = [name for name in SEGMENTS if not (latest / name).is_file()]
     views = [name for name in record.get("views", {}) if is_inside(name)]

@@ -77,7 +77,7 @@ _SENTENCES: Final[Mapping[StatusProblem, tuple[str, str]]] = {
         message("The next backup tries again:"),
     ),
     StatusProblem.VIEWS_MISSING: (
-        message_template("latest/ of {blog} in {archive} is missing or incomplete ({paths})."),
+        message_template("latest/ of {blog} in {archive} is missing, old or incomplete ({paths})."),
         message("The next backup makes it from the versions, or at once:"),
     ),
 }

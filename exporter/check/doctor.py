@@ -211,7 +211,8 @@ def _of_archive(
     yield from state
     yield from storage_findings(archive.layout, now)
     earlier = [each for each in _other_places(root) if not identity_of(each)]
-    yield from _of_place(archive, kept, settings, blogs, earlier, config)
+    placed = [*_of_place(archive, kept, settings, blogs, earlier, config)]
+    yield from placed
     if settings is not None:
         if settings.base_url is not None:
             last = None if any(each.name == "in_the_future" for each in state) else _last_end(archive)
@@ -219,7 +220,7 @@ def _of_archive(
             yield from _of_sign_in(settings, now)
             if not offline:
                 yield from _of_service(archive, settings, now, warn)
-        elif not kept.unconfirmed and not _is_of_files(settings):
+        elif not kept.unconfirmed and not _is_of_files(settings) and all(each.name != "copy" for each in placed):
             yield CheckFinding(
                 "service_unknown",
                 message("Nothing says at which address the blog can be read, so no backup can run."),
@@ -336,6 +337,7 @@ def _of_place(
         yield CheckFinding("notes_unreadable", said(error), exit_code=error.exit_code)
         return
     if is_known or earlier:
+        yield from _of_changed_settings(root, kept, settings)
         return
     original = next((each for each in _other_places(root) if identity_of(each)), None)
     if original is not None:
@@ -348,9 +350,7 @@ def _of_place(
         return
     if not CONFIRMED.isdisjoint(kept.values):  # a first backup of this user that has not saved anything yet
         return
-    proposed = {} if settings is None else proposed_settings(kept, settings)
-    words = [word for name in sorted(proposed.keys() - NEVER_PROPOSED) for word in option_words(name, proposed[name])]
-    blocked = settings is not None and settings.base_url is None and "base_url" in proposed
+    words, blocked = _proposed(kept, settings)
     if settings is not None and settings.base_url is None and not blocked:
         return
     yield CheckFinding(
@@ -368,6 +368,28 @@ def _of_place(
         UsageError.exit_code if blocked else 0,
         suggested("backup", root, *words),
     )
+
+
+def _proposed(kept: ArchiveSettings, settings: Settings | None) -> tuple[list[str], bool]:
+    """Return the options of a backup that accepts the unconfirmed settings, and whether none can run without them."""
+    proposed = {} if settings is None else proposed_settings(kept, settings)
+    words = [word for name in sorted(proposed.keys() - NEVER_PROPOSED) for word in option_words(name, proposed[name])]
+    return words, settings is not None and settings.base_url is None and "base_url" in proposed
+
+
+def _of_changed_settings(root: Path, kept: ArchiveSettings, settings: Settings | None) -> Iterator[CheckFinding]:
+    """Yield a finding if this user's archive has another settings file than its last backup wrote."""
+    words, blocked = _proposed(kept, settings)
+    if blocked:
+        yield CheckFinding(
+            "settings_changed",
+            message(
+                "{path} is not as your last backup wrote it, so it is not used, and no backup runs.", path=kept.path
+            ),
+            message("Its settings are in this command; run it only if you trust them:"),
+            UsageError.exit_code,
+            suggested("backup", root, *words),
+        )
 
 
 def _of_lost_table(root: Path, config: Path | None) -> list[CheckFinding]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -13,14 +12,13 @@ from exporter.check.facts import CheckFinding
 from exporter.errors import Stale, UsageError
 from exporter.message import message, said, suggested
 from exporter.schedule import schedulers
-from exporter.schedule.nightly import is_in_fleet, nightly_of
+from exporter.schedule.nightly import is_in_fleet, lost_file, nightly_of
 from exporter.schedule.plan import is_temporary, program
 from exporter.schedule.programs import Scheduled
 from exporter.schedule.systemd import Systemd, runs_only_while_signed_in
 
 _LATEST_NIGHT: Final = timedelta(hours=28)
 """A missed night is made up for within two hours after 26 hours, see :data:`exporter.schedule.formats.CATCH_UP`."""
-_FILES: Final = ("--config", "--token-file")
 _AND: Final = " && "
 
 
@@ -60,10 +58,10 @@ def nightly_findings(
     if known is None and is_in_fleet(place):
         return
     if known is None:
-        yield CheckFinding("no_schedule", nightly.said, nightly.advice, command=nightly.command)
+        yield CheckFinding("no_schedule", nightly.said, nightly.advice, command=nightly.command or nightly.printing)
         return
     yield from _of_command(known, install)
-    if nightly.trouble:
+    if nightly.trouble and lost_file(known) is None:
         yield CheckFinding("scheduler_stopped", nightly.trouble, exit_code=UsageError.exit_code)
     if last_end is not None and now - last_end > _LATEST_NIGHT:
         yield CheckFinding(
@@ -90,8 +88,7 @@ def _of_command(known: Scheduled, install: str) -> Iterator[CheckFinding]:
     words = known.words
     if not words:
         return
-    named = [words[0], *(value for option, value in pairwise(words) if option in _FILES)]
-    lost = next((each for each in named if not Path(each).exists()), None)
+    lost = lost_file(known)
     if lost is not None:
         yield CheckFinding(
             "schedule_broken",

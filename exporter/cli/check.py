@@ -11,7 +11,7 @@ from exporter.cli import events
 from exporter.cli.blog_names import address_in, folder_possible
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.options import require_new_file, with_config
-from exporter.cli.output import OnLoss, Output, size_text, time_text
+from exporter.cli.output import OnLoss, Output, estimated, size_text, time_text
 from exporter.cli.source import counts_text, explored, files_at, nothing_at
 from exporter.cli.target import find_target
 from exporter.errors import Incomplete, UsageError
@@ -259,10 +259,7 @@ def _signed_in(result: CheckResult) -> str:
 def _sums(result: CheckResult) -> Iterator[str]:
     estimate = result.estimate
     if estimate is not None:
-        found = message(
-            "about {entries:,} entries, {comments:,} comments, {files:,} files",
-            entries=estimate.entries, comments=estimate.comments, files=estimate.files,
-        )  # fmt: skip
+        found = estimated(estimate.entries, estimate.comments, estimate.files)
         yield from _fact(message("On the blog"), found)
         cost = message(
             "about {requests:,} requests, {time}, {size}, without pictures on other sites",

@@ -20,7 +20,7 @@ from exporter.cli.blog_names import address_in, blog_id_in, folder_possible, wit
 from exporter.cli.help import PATH, cli_command
 from exporter.cli.language import adopt
 from exporter.cli.options import given_settings, setting_options, with_config
-from exporter.cli.output import OnLoss, Output
+from exporter.cli.output import OnLoss, Output, estimated
 from exporter.cli.questions import Questions, yes_or_no
 from exporter.cli.source import counts_text, explored, files_at, find_source, host_of, nothing_at, title_at
 from exporter.cli.target import BlogTarget, find_target, remember_options
@@ -225,6 +225,15 @@ def _found_blog(ask: Questions, words: str, config: Path | None, options: Mappin
         table = next((each for each in file.blogs.values() if each.blog_id == blog_id), None)
         if table is not None and options["archive"] is None:
             ask.say(message("The blog is already in {path}, as [blogs.{name}].", path=file.path, name=table.name))
+        elif table is not None and _absolute(options["archive"]) != _absolute(table.archive):
+            raise UsageError(
+                "[blogs.{name}] in {path} names {archive} as the archive of {blog}. Change it there, or leave "
+                "--archive out.",
+                name=table.name,
+                path=file.path,
+                archive=table.archive,
+                blog=blog_id,
+            )
         how: dict[str, Any] = {"config": config, "blog": None if table is None else table.name}
         settings = resolve(given, blog_id=blog_id, **how)
         if settings.base_url is not None:
@@ -478,12 +487,8 @@ def _looked(plan: _Plan, out: Output) -> int:
     out.say(message("Checking the blog with a few requests …"))
     result = asyncio.run(check(plan.blog_id, plan.settings, plan.root, warn=out.warn))
     if result.estimate is not None:
-        out.say(
-            "It has about {entries:,} entries, {comments:,} comments and {files:,} files.",
-            entries=result.estimate.entries,
-            comments=result.estimate.comments,
-            files=result.estimate.files,
-        )
+        found = result.estimate
+        out.say("It has {records}.", records=estimated(found.entries, found.comments, found.files))
     for finding in result.findings:
         if finding.exit_code:
             out.warn(printable(translated(finding.said)))
@@ -524,6 +529,7 @@ def _scheduled(plan: _Plan, out: Output, config: Path | None) -> Nightly:
     from exporter.schedule.nightly import nightly_of
     from exporter.schedule.plan import is_temporary, plan_for
     from exporter.schedule.schedulers import install
+    from exporter.schedule.systemd import ONLY_SIGNED_IN, Systemd, runs_only_while_signed_in
 
     words = [str(plan.root), *([] if config is None else ["--config", str(_absolute(config))])]
     nightly = nightly_of(plan.root, [plan.root, *words[1:]])
@@ -557,6 +563,8 @@ def _scheduled(plan: _Plan, out: Output, config: Path | None) -> Nightly:
             scheduler=nightly.known.scheduler,
             next=nightly.known.next,
         )
+        if nightly.known.scheduler == Systemd.name and runs_only_while_signed_in():
+            out.say(ONLY_SIGNED_IN)
     else:
         out.warn(nightly.trouble)
     return nightly

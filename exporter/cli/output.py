@@ -290,6 +290,16 @@ def counted_records(records: Mapping[str, int]) -> Message:
     return both[0] if entries else both[1]
 
 
+def estimated(entries: int, comments: int, files: int) -> Message:
+    """Return approximate numbers of records, in words."""
+    return message(
+        "about {entries}, {comments}, {files}",
+        entries=counted(entries, "entry"),
+        comments=counted(comments, "comment"),
+        files=counted(files, "file"),
+    )
+
+
 def sentence(part: str) -> Message:
     """Return a clause as a sentence, in the current language."""
     said = translated(part)

@@ -107,10 +107,20 @@ def _nightly(path: Path, archive: Archive, settings: Settings) -> Nightly | None
     from exporter.schedule.nightly import own_nightly
 
     found = own_nightly(path, archive.info.service)
-    if found is None or settings.base_url is not None:
+    if found is None or settings.base_url is not None or _remembers_address(path):
         return found
     # Without a known address no command can schedule it.
-    return replace(found, advice="", command="")
+    return replace(found, advice="", command="", printing="")
+
+
+def _remembers_address(path: Path) -> bool:
+    """Return whether the archive's own settings name the service of its backups, which reading it does not need."""
+    from exporter.archive.settings_file import read_archive_settings
+
+    try:
+        return not {"base_url", "profile"}.isdisjoint(read_archive_settings(path).values)
+    except BlogExporterError:  # resolving the settings has warned of it
+        return False
 
 
 def _warn_of_sign_in(out: Output, settings: Settings) -> None:

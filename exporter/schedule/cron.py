@@ -13,7 +13,7 @@ from exporter.message import message
 from exporter.schedule import programs
 from exporter.schedule.formats import MADE, cron_lines
 from exporter.schedule.plan import NightPlan
-from exporter.schedule.programs import Scheduled, failure
+from exporter.schedule.programs import Scheduled, failure, failure_reason
 
 PROC: Final = Path("/proc")
 _CRON_PROCESSES: Final = frozenset({"cron", "crond", "fcron", "bcron-sched", "bcron-start"})
@@ -31,6 +31,11 @@ class Cron:
         """Return whether this user has a crontab, or may make one."""
         done = programs.run("crontab", "-l")
         return done is not None and (done.returncode == 0 or _NO_CRONTAB in done.stderr)
+
+    def refusal(self) -> str:
+        """Return what ``crontab`` says if it exists and refuses this user; empty otherwise."""
+        done = programs.run("crontab", "-l")
+        return "" if done is None or self.is_usable() else str(failure_reason(done))
 
     def is_running(self, _name: str) -> bool | None:
         """Return whether a cron daemon is running; ``None`` if this user cannot see other users' processes."""

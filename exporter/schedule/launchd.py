@@ -74,7 +74,7 @@ class Launchd:
             UsageError: the file is not ours.
         """
         path = agent_path(name)
-        if not path.exists():
+        if not _exists(path):
             return False
         require_ours(path)
         self._unload(name)
@@ -89,7 +89,7 @@ class Launchd:
             UsageError: its file was edited.
         """
         path = agent_path(name)
-        if not path.exists():
+        if not _exists(path):
             return None
         with translated(path):
             data = path.read_bytes()
@@ -119,6 +119,14 @@ class Launchd:
 def agent_path(name: str) -> Path:
     """Return an agent's path; its label is its name."""
     return Path.home() / "Library" / "LaunchAgents" / f"{name}.plist"
+
+
+def _exists(path: Path) -> bool:
+    """Return whether an agent exists. Nobody looks elsewhere than on macOS: the home folder may not be readable."""
+    if programs.PLATFORM != "darwin":
+        return False
+    with translated(path):
+        return path.exists()
 
 
 def log_path(name: str) -> Path:

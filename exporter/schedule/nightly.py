@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from exporter.archive.layout import FLEET_LEDGER
 from exporter.errors import UsageError
@@ -14,6 +15,8 @@ from exporter.message import message, said, suggested
 from exporter.schedule import schedulers
 from exporter.schedule.programs import Scheduled
 from exporter.service.declarations import DECLARATIONS
+
+_FILES: Final = ("--config", "--token-file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +27,15 @@ class Nightly:
         known: its schedule, as the scheduler has it; ``None`` if it has none or this is unknown.
         trouble: why no backup starts though one is scheduled, or why this is unknown; empty if one starts.
         advice: what to do if nothing is scheduled.
-        command: the command of the advice; empty if none can do it.
+        command: the command of the advice that schedules it; empty if none can do it.
+        printing: the command of the advice that prints the lines for another scheduler, if none here can do it.
     """
 
     known: Scheduled | None
     trouble: str = ""
     advice: str = ""
     command: str = ""
+    printing: str = ""
 
     @property
     def starts(self) -> bool:
@@ -51,9 +56,8 @@ class Nightly:
     @property
     def next_step(self) -> str:
         """The advice with its command; empty without advice."""
-        if not self.command:
-            return self.advice
-        return message("{advice} {command}", advice=self.advice, command=self.command)
+        command = self.command or self.printing
+        return message("{advice} {command}", advice=self.advice, command=command) if command else self.advice
 
     @property
     def line(self) -> str:
@@ -69,6 +73,22 @@ class Nightly:
             "said": self.said,
             "command": self.command,
         }
+
+
+def lost_file(known: Scheduled) -> str | None:
+    """Return the program or a file that the command of a schedule names, if it no longer exists."""
+    words = known.words
+    named = [*words[:1], *(value for option, value in pairwise(words) if option in _FILES)]
+    return next((each for each in named if not Path(each).exists()), None)
+
+
+def _trouble(known: Scheduled, install: str) -> str:
+    """Return why a schedule starts no backup; empty if it starts one."""
+    lost = lost_file(known)
+    if lost is None:
+        return schedulers.trouble(known) or ""
+    needs = message("The nightly schedule needs {path}, which no longer exists.", path=lost)
+    return message("{said} Schedule it again: {command}", said=needs, command=install)
 
 
 def own_nightly(archive: Path, service: str | None) -> Nightly | None:
@@ -106,7 +126,7 @@ def nightly_of(archive: Path, words: Sequence[object] = ()) -> Nightly:
     except UsageError as error:
         return Nightly(None, said(error))
     if known is not None:
-        return Nightly(known, schedulers.trouble(known) or "")
+        return Nightly(known, _trouble(known, suggested("schedule", "install", *arguments)))
     if best is None:
-        return Nightly(None, advice=schedulers.no_scheduler(arguments))
+        return Nightly(None, advice=schedulers.no_scheduler(), printing=suggested("schedule", "print", *arguments))
     return Nightly(None, advice=message("To schedule it:"), command=suggested("schedule", "install", *arguments))

@@ -94,10 +94,14 @@ def failure(program: str, done: subprocess.CompletedProcess[bytes] | None) -> Us
     """Return the error for a program that did not do its part."""
     if done is None:
         return UsageError("Cannot run {program} on this machine.", program=program)
-    said = printable(" ".join(done.stderr.decode("utf-8", "replace").split()), 300)
     return UsageError(
-        "{program} refused, and nothing was scheduled: {said}", program=program, said=said or done.returncode
+        "{program} refused, and nothing was scheduled: {said}", program=program, said=failure_reason(done)
     )
+
+
+def failure_reason(done: subprocess.CompletedProcess[bytes]) -> str | int:
+    """Return what a program that failed said, or its exit code if it said nothing."""
+    return printable(" ".join(done.stderr.decode("utf-8", "replace").split()), 300) or done.returncode
 
 
 def require_ours(path: Path) -> None:

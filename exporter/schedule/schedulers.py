@@ -48,7 +48,8 @@ def install(plan: NightPlan, scheduler: str | None = None, *, words: Sequence[ob
     """
     chosen = scheduler or best()
     if chosen is None:
-        raise UsageError(no_scheduler(words or [plan.archive]))
+        command = suggested("schedule", "print", *(words or [plan.archive]))
+        raise UsageError("{advice} {command}", advice=no_scheduler(), command=command)
     if not SCHEDULERS[chosen].is_usable():
         raise UsageError(SCHEDULERS[chosen].how_to_get())
     SCHEDULERS[chosen].install(plan)
@@ -104,19 +105,19 @@ def cannot_schedule() -> str:
             "Nothing on this machine can start a backup every night: schtasks, the program of Task Scheduler, does "
             "not run."
         )
+    refusal = Cron().refusal()
+    if refusal:
+        return message(
+            "Nothing on this machine can start a backup every night: crontab refuses you ({said}), and no systemd runs "
+            "for you. Have your name added to /etc/cron.allow.",
+            said=refusal,
+        )
     return message(
         "Nothing on this machine can start a backup every night: there is no cron, and no systemd runs for you. "
         "Install cron, such as with apt install cron."
     )
 
 
-def no_scheduler(words: Sequence[object]) -> str:
-    """Return :func:`cannot_schedule`, and the command that prints the lines for another scheduler.
-
-    Args:
-        words: the arguments of that command.
-    """
-    command = suggested("schedule", "print", *words)
-    return message(
-        "{reason} Or print the lines for another scheduler: {command}", reason=cannot_schedule(), command=command
-    )
+def no_scheduler() -> str:
+    """Return :func:`cannot_schedule`, and what the command after it, ``schedule print``, is for."""
+    return message("{reason} Or print the lines for another scheduler:", reason=cannot_schedule())

@@ -18,6 +18,8 @@ from exporter.schedule.plan import NightPlan
 from exporter.schedule.programs import Scheduled, failure, require_ours
 
 _LINGER: Final = Path("/var/lib/systemd/linger")
+ONLY_SIGNED_IN: Final = message("It runs only while you are signed in. To run it at all times: loginctl enable-linger")
+"""Said of a schedule if :func:`runs_only_while_signed_in`."""
 _EXEC_START: Final = re.compile(r"^ExecStart=:?(.*)$", re.MULTILINE)
 
 
@@ -90,9 +92,10 @@ class Systemd:
     def find(self, name: str) -> Scheduled | None:
         """Return the timer with a name."""
         path = unit_path(name, ".service")
-        if not path.exists() or not unit_path(name, ".timer").exists():
-            return None
-        starts = _EXEC_START.search(path.read_text("utf-8", "replace"))
+        with translated(path):
+            if not path.exists() or not unit_path(name, ".timer").exists():
+                return None
+            starts = _EXEC_START.search(path.read_text("utf-8", "replace"))
         done = programs.run(
             "systemctl", "--user", "show", f"{name}.timer", "--property=NextElapseUSecRealtime", "--value"
         )

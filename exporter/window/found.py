@@ -14,7 +14,7 @@ from exporter.archive.layout import Layout
 from exporter.archive.reader import ids_at, is_archive, read_info
 from exporter.archive.writer import require_place
 from exporter.cli.blog_names import address_in, blog_id_in, completed_address, without_password
-from exporter.cli.output import size_text, time_text
+from exporter.cli.output import estimated, size_text, time_text
 from exporter.errors import BlogExporterError, UsageError
 from exporter.login.facts import is_signed_in
 from exporter.message import message
@@ -166,8 +166,7 @@ def _blog_id(source: str, answer: dict[str, Any], way: dict[str, Any]) -> str:
 def _estimated(estimate: Any) -> str:
     if not isinstance(estimate, dict):
         return ""
-    numbers = {name: int(estimate[name]) for name in ("entries", "comments", "files")}
-    return message("about {entries:,} entries, {comments:,} comments, {files:,} files", **numbers)
+    return estimated(*(int(estimate[name]) for name in ("entries", "comments", "files")))
 
 
 def _cost(estimate: Any) -> str:

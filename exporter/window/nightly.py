@@ -47,7 +47,7 @@ def nightly(window: Window, asked: Asked, archive: Path) -> Answer:
         only_signed_in=known is not None and known.scheduler == "systemd" and runs_only_while_signed_in(),
         said=translated(plan.said, window.language),
         trouble=translated(plan.trouble, window.language),
-        advice=translated(plan.advice, window.language),
+        advice=translated(plan.next_step, window.language),
         runs=[_run(window, each) for each in islice(Archive.open(archive).newest_backups(), _RUNS_SHOWN)],
         time=asked.text("time"),
         wrong=wrong,

@@ -190,7 +190,7 @@ def test_a_run_that_is_killed_before_the_views_is_named_and_the_next_one_makes_t
         status = program("status", root)
         assert (status.code, status.out.partition(" · ")[0]) == (3, "latest/ INCOMPLETE")
         assert "latest/ of generated.blog.example.jp" in status.err
-        assert "is missing or incomplete (latest). The next backup makes it" in status.err
+        assert "is missing, old or incomplete (latest). The next backup makes it" in status.err
         assert f"blog-exporter rebuild {root}" in status.err
         for quick in ((), ("--quick",)):
             assert "latest: it is missing" in program("verify", root, *quick).out

@@ -86,6 +86,7 @@ def test_a_promised_night_is_in_the_scheduler_and_makes_a_backup(
 ) -> None:  # fmt: skip
     monkeypatch.setattr("exporter.schedule.programs.PLATFORM", PLATFORMS[scheduler])
     machine.has(PROGRAMS[scheduler])
+    monkeypatch.setattr("exporter.schedule.systemd._LINGER", home / "linger")
     root = home / '日記 50% & it\'s "mine"'
     words = ["init", ADDRESS, "--base-url", service.base_url, "--assets", "none", "--archive", root, "--json"]
     if asked:
@@ -97,6 +98,7 @@ def test_a_promised_night_is_in_the_scheduler_and_makes_a_backup(
     assert done.code == 0, done.err
     assert f"Saved every night by {scheduler}; next: 20" in done.err or scheduler == "systemd"
     assert "Your blog is safe in" in done.err
+    assert ("It runs only while you are signed in." in done.err) == (scheduler == "systemd")
     assert (NONE in done.err, done.json["nightly"]["starts"]) == (False, True)
     document = program("status", root, "--json").json["nightly"]
     assert document == done.json["nightly"]
@@ -135,6 +137,7 @@ def test_a_machine_without_a_scheduler_promises_no_night(
     assert form in printed.out
     shown = program("doctor", root, "--offline")
     assert (shown.code, shown.out.splitlines()[0]) == (0, "No problems, but see below.")
+    assert f"\n    blog-exporter schedule print {root}\n" in shown.out
     assert f"- {NONE}" in shown.out
     status = program("schedule", "status", root)
     assert (status.code, f"scheduled for {root}. Nothing on this machine" in status.err) == (5, True)
@@ -173,6 +176,78 @@ def test_a_scheduler_that_does_not_run_promises_no_night(
     machine.runs("crond")
     done = program(*words, "--at", "04:05")
     assert (done.code, "No nightly backup is scheduled." in done.err) == (0, True)
+
+
+def test_the_address_of_the_last_backup_is_enough_for_the_advice_to_schedule_the_next(
+    program: Program, machine: Machine, service: DemoService, home: Path
+) -> None:
+    machine.has("crontab")
+    root = home / "blog"
+    words = ["--base-url", service.base_url, "--archive", root, "--assets", "none", "--no-site"]
+    assert program("backup", "generated.blog.example.jp", *words).code == 0
+    command = f"blog-exporter schedule install {root}"
+    assert program("status", root).out.splitlines()[-1] == f"{NONE} To schedule it: {command}"
+    assert program("status", root, "--json").json["nightly"]["command"] == command
+    assert program("sync", root, home / "copy").code == 0
+    assert program("status", home / "copy").out.splitlines()[-1] == NONE
+
+
+def test_a_schedule_whose_program_is_gone_promises_no_night(
+    program: Program, machine: Machine, service: DemoService, home: Path
+) -> None:
+    machine.has("crontab")
+    root = home / "blog"
+    words = ["--base-url", service.base_url, "--archive", root, "--assets", "none", "--yes"]
+    assert program("init", ADDRESS, *words).code == 0
+    machine.table.write_text(machine.table.read_text().replace("  /", "  /gone/"))
+    shown = [program("status", root), program("init", ADDRESS, *words), program("doctor", root, "--offline")]
+    for each in shown:
+        said = " ".join((each.out + each.err).split())
+        assert "The nightly schedule needs /gone/" in said
+        assert f"blog-exporter schedule install {root}" in said
+        assert "Next backup: " not in said
+        assert "Saved every night" not in said
+    assert shown[2].out.splitlines()[0] == "1 problem"
+    assert program("status", root, "--json").json["nightly"]["starts"] is False
+
+
+def test_a_home_folder_that_cannot_be_read_has_no_agents(
+    program: Program, machine: Machine, archive: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unreadable = f"/{'home' * 99}"
+    monkeypatch.setenv("HOME", unreadable)
+    status = program("status", archive)
+    assert (status.code, status.out.splitlines()[-1]) == (0, NONE)
+    monkeypatch.setattr("exporter.schedule.programs.PLATFORM", "darwin")
+    status = program("status", archive)
+    assert (status.code, unreadable in status.out.splitlines()[-1]) == (0, True)
+
+
+def test_a_cron_that_refuses_the_user_is_not_called_missing(
+    program: Program, machine: Machine, service: DemoService, home: Path
+) -> None:
+    machine.has("crontab")
+    machine.now("refuses")
+    root = home / "blog"
+    words = ["--base-url", service.base_url, "--archive", root, "--assets", "none"]
+    said = "crontab refuses you (you are not allowed to use this program)"
+    done = program("init", ADDRESS, *words, "--yes")
+    shown = [program("status", root), program("schedule", "status", root), program("schedule", "install", root)]
+    assert [each.code for each in (done, *shown)] == [0, 0, 5, 2]
+    for each in (done, *shown):
+        assert said in each.out + each.err
+        assert "there is no cron" not in each.out + each.err
+
+
+def test_init_refuses_another_folder_for_a_blog_that_has_one(
+    program: Program, machine: Machine, service: DemoService, home: Path
+) -> None:
+    words = ["init", ADDRESS, "--base-url", service.base_url, "--assets", "none", "--yes", "--archive"]
+    assert program(*words, home / "blog").code == 0
+    other = program(*words, home / "other")
+    assert (other.code, f"names {home / 'blog'} as the archive of generated.blog.example.jp" in other.err) == (2, True)
+    assert not (home / "other").exists()
+    assert program(*words, home / "blog").code == 0
 
 
 def test_export_files_and_archives_of_a_fleet_need_no_night_of_their_own(

@@ -107,6 +107,18 @@ def test_an_interrupted_first_backup_stores_its_settings_and_a_wrong_address_doe
     assert program("backup", root).code == 0
 
 
+def test_a_token_that_is_not_sent_is_named_by_the_setting_that_gave_it(
+    program: Program, service: DemoService, tmp_path: Path
+) -> None:
+    root, file = tmp_path / "diary", tmp_path / "token"
+    file.write_text("a-token-of-a-file")
+    file.chmod(0o600)
+    order = ("backup", blog_of(service), "--archive", root, "--assets", "none", "--base-url", service.base_url)
+    assert program(*order).code == 0
+    assert "the token (option --token-file) is not sent" in program("backup", root, "--token-file", file).err
+    assert f"the token ({root / 'settings.toml'}: token_file) is not sent" in program("backup", root).err
+
+
 def test_the_settings_are_stored_before_the_views_are_made(
     program: Program, service: DemoService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,12 +133,28 @@ def test_a_missing_part_of_latest_is_exit_3(part: str, archive: Path, program: P
     assert program("status", archive).code == 0
 
 
+@pytest.mark.parametrize("stands", ["a file", "a link"])
+def test_what_stands_in_the_place_of_latest_is_said_once(
+    stands: str, archive: Path, program: Program, tmp_path: Path
+) -> None:
+    shutil.rmtree(archive / "latest")
+    if stands == "a file":
+        (archive / "latest").write_text("mine")
+    else:
+        (archive / "latest").symlink_to(tmp_path, target_is_directory=True)
+    status = program("status", archive)
+    assert (status.code, "incomplete (latest)." in status.err) == (3, True)
+    assert program("verify", archive, "--quick").out.count("latest-stale") == 1
+
+
 def test_what_nobody_asked_for_in_latest_is_not_missing(archive: Path, program: Program, tmp_path: Path) -> None:
     for words in (("rebuild", "--no-site"), ("rebuild", "--at", "1"), ("rebuild", "--no-site", "--no-markdown")):
         assert program(words[0], archive, *words[1:]).code == 0
         assert program("status", archive).code == 0, words
     assert program("sync", archive, tmp_path / "copy").code == 0
     assert program("status", tmp_path / "copy").code == 0
+    for quick in ((), ("--quick",)):
+        assert "latest" not in program("verify", tmp_path / "copy", *quick).out
     shutil.rmtree(archive / ".work")
     assert program("status", archive).code == 0
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from exporter.schedule.plan import name_of
+from exporter.schedule.plan import name_of, plan_for
+from exporter.schedule.schedulers import install
 from tests.support.runs import Zygote
 from tests.support.schedulers import Machine, cron_daemon, machine_with_programs
+from tests.window.in_thread import Running
 from tests.window.opened import opened_in_thread
 from tests.window.test_pages import BLOG_ID, Reader, home, service
 
@@ -54,3 +56,15 @@ def test_the_first_backup_says_whether_a_night_follows(
         _, page = reader.settled(there)
         assert NONE in page
         assert NONE in reader.get(place)
+
+
+def test_a_scheduler_that_does_not_run_promises_no_night(
+    machine_with_programs: Machine, running: Running, archive: Path
+) -> None:
+    machine_with_programs.has("crontab")
+    install(plan_for(archive, BLOG_ID))
+    for names, starts in ((("sshd",), False), (("sshd", "crond"), True)):
+        machine_with_programs.runs(*names)
+        page = running.get(running.page_of(archive, "/schedule")).words
+        assert ("Next backup: " in page, "The nightly backup does not start" in page) == (starts, not starts)
+        assert ("cron has the schedule, but is not running" in page) == (not starts)
