@@ -257,9 +257,7 @@ def test_the_secret_needs_a_user_and_a_safe_way(
     assert PASSWORD not in refused.err
 
 
-@pytest.mark.parametrize(
-    "address", ["new", "https://[x", "https://x:99999/", "https://me:secret@x/", "https://x/?p=1"]
-)
+@pytest.mark.parametrize("address", ["new", "https://[x", "https://x:99999/", "https://me:secret@x/", "https://x/?p=1"])
 def test_an_invalid_address_is_refused_before_the_password_is_requested(
     program: Program, archive: Path, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:

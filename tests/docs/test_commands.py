@@ -84,6 +84,12 @@ def test_most_commands_are_shown_and_a_wrong_one_is_found() -> None:
     assert {line.split()[0] for line in lines} <= {*COMMANDS}
     text = "```sh\n$ blog-exporter backup DIR \\\n  --quiet   in silence\n```\n    blog-exporter log DIR --json | jq .; ls\n"
     assert list(shown(text)) == ["backup DIR", "log DIR --json"]
-    for line in ("backpu DIR", "backup DIR --no-such", "status", "schedule instal DIR", "schedule print DIR --for cronn"):
+    for line in (
+        "backpu DIR",
+        "backup DIR --no-such",
+        "status",
+        "schedule instal DIR",
+        "schedule print DIR --for cronn",
+    ):
         with pytest.raises(UsageError):
             parse(line.split())
