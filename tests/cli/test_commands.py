@@ -433,6 +433,7 @@ def test_demo_does_not_change_other_folders(program: Program, tmp_path: Path) ->
     other.commit({Kind.ENTRIES: {"1": entry(1, "海")}})
     refused = program("demo", other.root)
     assert (refused.code, "is the archive of" in refused.err, refused.err.count("\n")) == (2, True, 1)
+    assert "--archive" not in full.err + refused.err, "demo has no such option"
     assert Archive.open(other.root).versions() == [1]
 
 
