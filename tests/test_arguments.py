@@ -16,7 +16,7 @@ import pytest
 
 import exporter
 from exporter.archive.archive import Archive
-from exporter.errors import UsageError
+from exporter.errors import NoSuchRecord, UsageError
 from exporter.service.registry import SERVICE_SETTINGS
 from exporter.settings import SETTINGS, Settings, resolve
 
@@ -33,6 +33,10 @@ OUT_OF_RANGE: dict[type, list[Any]] = {
     tuple: ["a,b", (3,), ("",)],
     Path: ["", "a\0b", 3],
 }
+
+
+async def asleep(_: object) -> None:
+    """Stand for a function whose result nobody awaits."""
 
 
 class Hidden:
@@ -142,7 +146,7 @@ def test_right_values_are_kept_in_their_own_forms() -> None:
          "public_access is '1,3': a set is expected, such as frozenset({'1', '3'})."),
         (lambda: CALL.Declared(public_access=frozenset({""})), "public_access is frozenset({''}): texts that are not"),
         (lambda: CALL.Declared(public_access=frozenset({"1,3"})), "texts that are not empty and have no comma"),
-        (lambda: CALL.Declared(visible_comment_flags=frozenset({"x"})), "t, f or f,t is expected"),
+        (lambda: CALL.Declared(visible_comment_flags=frozenset({"x"})), "t, f, f,t or none is expected"),
         (lambda: CALL.Declared(period_public="no"), "period_public is 'no'"),
         (lambda: CALL.ExportOptions(body="pdf"), "body is 'pdf': one of markdown, html is expected."),
         (lambda: CALL.ExportOptions(max_entries=-1), "max_entries is -1: a whole number from 0 to "),
@@ -179,6 +183,14 @@ def test_functions_check_their_arguments(archive: Path, tmp_path: Path, subtests
         "max_age is 5": lambda: CALL.status(found, max_age=5),
         "max_age is datetime.timedelta(days=-1)": lambda: CALL.status(found, max_age=timedelta(-1)),
         "settings is None": lambda: CALL.rebuild(found, None),
+        "before is None: the type int": lambda: CALL.Archive.open(archive).diff(None, 2, None),
+        "after is '': the type int": lambda: CALL.Archive.open(archive).diff(1, "", None),
+        "timezone is 9: the type datetime.tzinfo": lambda: CALL.Archive.open(archive).version_at("1", 9),
+        "at is '2': the type int": lambda: CALL.Archive.open(archive).completeness("2"),
+        r"archive is '\ud800'": lambda: CALL.copy_site("\ud800", tmp_path / "out", settings),
+        ": a function without async is expected": lambda: CALL.backup_blog(
+            tmp_path / "a", "a.example", settings, on_event=asleep
+        ),
         "archive is b'x'": lambda: CALL.export_blog(b"x", "wxr", tmp_path / "out", options),
         r"archive is 'a\x00b'": lambda: CALL.copy_site("a\0b", tmp_path / "out", settings),
         "record_id is 1: the type str": lambda: CALL.Archive.open(archive).record(exporter.Kind.ENTRIES, 1),
@@ -199,6 +211,14 @@ def test_functions_check_their_arguments(archive: Path, tmp_path: Path, subtests
                 made()
             assert sentence in str(caught.value)
     assert not [*tmp_path.glob("out*"), *tmp_path.glob("a")]
+
+
+def test_a_version_that_does_not_exist_is_no_damage(archive: Path) -> None:
+    found = CALL.Archive.open(archive)
+    for read in (found.completeness, lambda at: CALL.rebuild(found, Settings(), at=at)):
+        for at in (0, -1, 99):
+            with pytest.raises(NoSuchRecord, match=f"There is no version {at}: this archive has"):
+                read(at)
 
 
 def test_the_stub_names_what_the_package_gives() -> None:
