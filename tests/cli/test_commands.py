@@ -63,6 +63,7 @@ def test_without_a_command_the_help_is_shown(program: Program) -> None:
         (["backup", "x.example", "--base-url", "ftp://x"], 2, "ftp"),
         (["backup", "../x", "--base-url", "http://127.0.0.1:1"], 10, "does not exist"),
         (["backup", "x.example", "--rate", "x"], 2, "--rate"),
+        (["capture", "x.example", "--max-pages", "0"], 2, "option --max-pages is '0'"),
         (["backup", "x.example", "--retries", "1", "--base-url", "http://127.0.0.1:1"], 20, "cannot connect"),
     ],
 )
