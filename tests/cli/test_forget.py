@@ -284,7 +284,8 @@ def test_a_catalogue_that_is_being_updated_is_waited_for(runs: Runs, archive: Pa
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ((), 2, "Name what to forget"),
+        ((), 2, "Name what to forget: forget DIR comment ID, forget DIR entry ID, or --author NAME."),
+        (("entries",), 2, "Which entry? Name its ID: forget DIR entries ID"),
         (("--comment", "9999"), 5, "has no comment 9999 in any version"),
         (("--entry", "\x1b[31m"), 5, "has no entry"),
         (("--author", "だれも"), 5, "has no comment by"),
