@@ -99,6 +99,10 @@ def test_a_search_finds_what_the_command_finds(archive: Path, program: Program) 
     found = exporter.search_blog(Archive.open(archive), "海", kind="entry", limit=3)
     document = program("search", archive, "海", "--kind", "entry", "--limit", 3, "--json").json
     assert ([hit.document() for hit in found.hits], found.total) == (document["hits"], document["found"])
+    newest = exporter.search_blog(Archive.open(archive), "海", kind="entry", by_date=True)
+    dates = [hit.date for hit in newest.hits if hit.date is not None]
+    assert dates == sorted(dates, reverse=True)
+    assert len(dates) > 2
     with pytest.raises(UsageError, match="nothing to search for"):
         exporter.search_blog(Archive.open(archive), "  ")
 
