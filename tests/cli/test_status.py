@@ -139,6 +139,7 @@ def test_what_nobody_asked_for_in_latest_is_not_missing(archive: Path, program: 
         assert program("status", archive).code == 0, words
     assert program("sync", archive, tmp_path / "copy").code == 0
     assert program("status", tmp_path / "copy").code == 0
+    assert "latest" not in program("verify", tmp_path / "copy").out
     shutil.rmtree(archive / ".work")
     assert program("status", archive).code == 0
 
