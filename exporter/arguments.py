@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import os
 from collections.abc import Callable
 from dataclasses import fields
 from datetime import date, datetime, timedelta, tzinfo
@@ -126,9 +127,9 @@ def _fits(value: Any, kind: Any, hint: Any) -> bool:
     if kind is Literal:
         return any(value == each and isinstance(value, type(each)) for each in get_args(hint))
     if kind is Callable:
-        return callable(value)
+        return callable(value) and not _is_never_awaited(value, hint)
     if kind is Path:
-        return isinstance(value, str | Path) and bool(str(value)) and "\0" not in str(value)
+        return isinstance(value, str | Path) and _is_path(str(value))
     if kind is Any or isinstance(kind, TypeVar) or getattr(kind, "_is_protocol", False):
         return True
     if (isinstance(value, bool) and kind is not bool) or (isinstance(value, datetime) and kind is date):
@@ -136,7 +137,21 @@ def _fits(value: Any, kind: Any, hint: Any) -> bool:
     return isinstance(value, int | float if kind is float else kind)
 
 
+def _is_path(text: str) -> bool:
+    try:
+        return bool(text) and b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:  # half of a character
+        return False
+
+
+def _is_never_awaited(value: Any, hint: Any) -> bool:
+    """Return whether a function is asynchronous where its result is dropped: its body would never run."""
+    return inspect.iscoroutinefunction(value) and (get_args(hint) or (None, Any))[-1] in {None, NoneType}
+
+
 def _unfit(value: Any, hint: Any) -> ValueError:
+    if callable(value) and (get_origin(hint) or hint) is Callable:
+        return ValueError(message("a function without async is expected"))
     options = get_args(hint) if (get_origin(hint) or hint) in _UNIONS else (hint,)
     for each in options:
         if get_origin(each) is Literal:

@@ -18,8 +18,11 @@ PREFIX: Final = "BLOG_EXPORTER_"
 
 
 def option_name(name: str) -> str:
-    """Return the option of a setting or parameter: ``--max-age`` for ``max_age``."""
-    return f"--{name.replace('_', '-')}"
+    """Return the option of a setting or parameter: ``--max-age`` for ``max_age``.
+
+    The limits of a capture have longer names as settings, because lists also have a limit of pages.
+    """
+    return f"--{name.removeprefix('capture_').replace('_', '-')}"
 
 
 class Origin(StrEnum):

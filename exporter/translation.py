@@ -26,6 +26,7 @@ _LETTER: Final = re.compile("[\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u9f
 _PUNCTUATION: Final = re.compile("[\u3001-\u3003\u3008-\u3011\u30fb\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f]")
 _WIDE: Final = re.compile(f"{_LETTER.pattern}|{_PUNCTUATION.pattern}")
 _HALF: Final = re.compile("[!-~]")
+_ALPHANUMERIC: Final = re.compile("[0-9A-Za-z]")
 
 _state: dict[str, Language] = {"language": "en"}
 _program: dict[str, Callable[[], str]] = {"words": lambda: PROGRAM}
@@ -91,7 +92,8 @@ def japanese_text(template: str, values: Mapping[str, Any], worded: Collection[s
     """Fill a Japanese template, with the spaces that its values need.
 
     A space separates half-width characters from Japanese ones. None is between Japanese words, or beside full-width
-    punctuation. A template has the space beside a field for half-width values.
+    punctuation. A template has the space beside a field for half-width values. Its own half-width punctuation stays as
+    it is: a colon after a Japanese word has no space before it, and neither has the slash of a path.
 
     Args:
         template: the translation, with fields.
@@ -100,16 +102,16 @@ def japanese_text(template: str, values: Mapping[str, Any], worded: Collection[s
     """
     filler, text, is_sentence = Formatter(), "", False
     for literal, name, form, conversion in Formatter().parse(template):
-        text = _joined(text, literal, drop=is_sentence and not literal.isspace())
+        text = _joined(text, literal, value_follows=False, drop=is_sentence and not literal.isspace())
         if name is not None:
             value = filler.convert_field(filler.get_field(name, (), values)[0], conversion)
             shown = filler.format_field(value, form or "")
             is_sentence = name in worded and bool(shown)
-            text = _joined(text, shown, drop=is_sentence and not literal.isspace())
+            text = _joined(text, shown, value_follows=True, drop=is_sentence and not literal.isspace())
     return text
 
 
-def _joined(left: str, right: str, *, drop: bool) -> str:
+def _joined(left: str, right: str, *, value_follows: bool, drop: bool) -> str:
     """Join two texts, of which one is a field's value; ``drop`` removes a space between two Japanese words."""
     before, after = left[-1:], right[:1]
     if before == "。" and after in {"。", "、"}:
@@ -118,7 +120,8 @@ def _joined(left: str, right: str, *, drop: bool) -> str:
         return left + right[1:]
     if before == " " and (_PUNCTUATION.match(after) or (drop and _WIDE.match(after) and _WIDE.match(left[-2:-1]))):
         return left[:-1] + right
-    if (_HALF.match(before) and _LETTER.match(after)) or (_LETTER.match(before) and _HALF.match(after)):
+    half_before, half_after = (_ALPHANUMERIC, _HALF) if value_follows else (_HALF, _ALPHANUMERIC)
+    if (half_before.match(before) and _LETTER.match(after)) or (_LETTER.match(before) and half_after.match(after)):
         return f"{left} {right}"
     return left + right
 

@@ -16,7 +16,7 @@ import pytest
 
 import exporter
 from exporter.archive.archive import Archive
-from exporter.errors import UsageError
+from exporter.errors import NoSuchRecord, UsageError
 from exporter.service.registry import SERVICE_SETTINGS
 from exporter.settings import SETTINGS, Settings, resolve
 
@@ -33,6 +33,10 @@ OUT_OF_RANGE: dict[type, list[Any]] = {
     tuple: ["a,b", (3,), ("",)],
     Path: ["", "a\0b", 3],
 }
+
+
+async def asleep(_: object) -> None:
+    """Stand for a function whose result nobody awaits."""
 
 
 class Hidden:
@@ -183,6 +187,14 @@ def test_functions_check_their_arguments(archive: Path, tmp_path: Path, subtests
         "max_age is 5": lambda: CALL.status(found, max_age=5),
         "max_age is datetime.timedelta(days=-1)": lambda: CALL.status(found, max_age=timedelta(-1)),
         "settings is None": lambda: CALL.rebuild(found, None),
+        "before is None: the type int": lambda: CALL.Archive.open(archive).diff(None, 2, None),
+        "after is '': the type int": lambda: CALL.Archive.open(archive).diff(1, "", None),
+        "timezone is 9: the type datetime.tzinfo": lambda: CALL.Archive.open(archive).version_at("1", 9),
+        "at is '2': the type int": lambda: CALL.Archive.open(archive).completeness("2"),
+        r"archive is '\ud800'": lambda: CALL.copy_site("\ud800", tmp_path / "out", settings),
+        ": a function without async is expected": lambda: CALL.backup_blog(
+            tmp_path / "a", "a.example", settings, on_event=asleep
+        ),
         "archive is b'x'": lambda: CALL.export_blog(b"x", "wxr", tmp_path / "out", options),
         r"archive is 'a\x00b'": lambda: CALL.copy_site("a\0b", tmp_path / "out", settings),
         "record_id is 1: the type str": lambda: CALL.Archive.open(archive).record(exporter.Kind.ENTRIES, 1),
@@ -203,6 +215,14 @@ def test_functions_check_their_arguments(archive: Path, tmp_path: Path, subtests
                 made()
             assert sentence in str(caught.value)
     assert not [*tmp_path.glob("out*"), *tmp_path.glob("a")]
+
+
+def test_a_version_that_does_not_exist_is_no_damage(archive: Path) -> None:
+    found = CALL.Archive.open(archive)
+    for read in (found.completeness, lambda at: CALL.rebuild(found, Settings(), at=at)):
+        for at in (0, -1, 99):
+            with pytest.raises(NoSuchRecord, match=f"There is no version {at}: this archive has"):
+                read(at)
 
 
 def test_the_stub_names_what_the_package_gives() -> None:

@@ -107,8 +107,9 @@ def test_a_system_that_starts_no_process_or_thread_is_named(monkeypatch: pytest.
 def test_a_call_to_a_process_that_has_crashed_fails() -> None:
     with Worker() as worker:
         worker.submit(os._exit, 7)
-        with pytest.raises(WorkerFailed, match="it ended with 7"):
+        with pytest.raises(WorkerFailed, match="it ended with 7") as raised:
             worker.submit(len, bytes(1 << 20))
+    assert not isinstance(raised.value, WorkerGone), "its end is the call's own fault"
 
 
 @pytest.mark.thorough

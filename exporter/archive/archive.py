@@ -5,7 +5,7 @@ Each method imports the module that does the work when it is first called: most 
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -19,7 +19,7 @@ from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from datetime import datetime, tzinfo
+    from datetime import datetime
 
     from exporter.archive import history, prune, repair, verify
     from exporter.archive.assets import AssetStore
@@ -110,6 +110,7 @@ class Archive(ArchiveReader):
 
         return history.revisions(self, kind, record_id)
 
+    @checked
     def diff(self, before: int, after: int, service: Records) -> Iterator[RecordChange]:
         """Yield what differs between two versions; see :func:`~exporter.archive.history.diff_versions`."""
         from exporter.archive import history

@@ -17,7 +17,7 @@ The caller then makes ``latest/`` anew and calls :func:`finish`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,7 +37,7 @@ from exporter.archive.layout import (
     manifest_sha256,
     segment_name,
 )
-from exporter.archive.lines import put_line, split
+from exporter.archive.lines import RecordLine, put_line, split
 from exporter.archive.manifest import FORGOTTEN, FORGOTTEN_SHA256, PREVIOUS, forgotten_fault, line_digest, run_of
 from exporter.archive.prune import named_assets
 from exporter.archive.rewriting import VersionRewriting, replacing_versions
@@ -46,6 +46,7 @@ from exporter.archive.segments import checked_line, line_positions
 from exporter.errors import ArchiveDamaged
 from exporter.frozen import frozen
 from exporter.message import message, suggested
+from exporter.model.asset import Asset, AssetState
 from exporter.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -325,6 +326,7 @@ class _Omission(VersionRewriting):
         self._plan = plan
         self._present: dict[Kind, dict[str, bytes]] = {kind: {} for kind in Kind}
         self._identities: dict[str, bytes] = {}
+        self._states: dict[str, AssetState] = {}
         self._rewritten: set[tuple[int, str]] = set()
         self._refs = [b'{"entry":%b}' % lossless_json.text(each) for each in plan.records.get(Kind.ENTRIES, ())]
 
@@ -388,6 +390,8 @@ class _Omission(VersionRewriting):
                 known = present if line.record_id in wanted else self._identities
                 before = known.get(line.record_id)
                 if line.record_id in wanted:
+                    if kind is Kind.ASSETS:
+                        self._note_state(line)
                     what = "gone" if line.removed else "new" if before is None else "changed"
                     _count_less(counts, what, differs=before != (b"" if line.removed else line.identity))
                 elif kind is not Kind.ASSETS or not self._refs:
@@ -404,6 +408,12 @@ class _Omission(VersionRewriting):
                     known.pop(line.record_id, None)
                 else:
                     known[line.record_id] = line.identity
+
+    def _note_state(self, line: RecordLine) -> None:
+        """Note the state of a removed picture whose address the version needs."""
+        self._states.pop(line.record_id, None)
+        if not line.removed and (asset := Asset.from_raw(line.record())).refs:
+            self._states[line.record_id] = asset.state
 
     def _without_refs(self, text: bytes) -> bytes:
         """Return an asset's line without the removed entries in its list of users."""
@@ -425,8 +435,9 @@ class _Omission(VersionRewriting):
         completeness = document.get("completeness") or {}
         if problems and not document["problems"] and "complete" in completeness:
             completeness["complete"] = True
-        for kind in (Kind.ENTRIES, Kind.COMMENTS, Kind.ASSETS):
+        for kind in (Kind.ENTRIES, Kind.COMMENTS):
             _move_to_choice(completeness.get(str(kind)), len(self._present[kind]))
+        _take_out(completeness.get(str(Kind.ASSETS)), self._states.values())
         if document.get("healed") is not None:
             document["healed"] = [
                 {**row, "id": None} if self._names(row["file"].removesuffix(".jsonl"), row["id"]) else row
@@ -455,6 +466,21 @@ def _move_to_choice(tally: Any, number: int) -> None:
         saved, chosen = tally.get("saved"), tally["left_out"].get("by_choice", 0)
         if type(saved) is int and type(chosen) is int and saved >= number:
             tally["saved"], tally["left_out"]["by_choice"] = saved - number, chosen + number
+
+
+def _take_out(tally: Any, states: Iterable[AssetState]) -> None:
+    """Take pictures out of the numbers by state: no record needs their addresses any more, as the next backup finds."""
+    if not isinstance(tally, dict) or not isinstance(tally.get("left_out"), dict):
+        return
+    for state in states:
+        numbers, name = tally["left_out"], {AssetState.LEFT_OUT: "by_choice"}.get(state, str(state))
+        if state is AssetState.SAVED:
+            numbers = tally
+        if type(numbers.get(name)) is int and numbers[name] > 0 and type(tally.get("listed")) is int:
+            numbers[name] -= 1
+            tally["listed"] -= 1
+        if state in {AssetState.REFUSED, AssetState.DOUBTFUL} and numbers.get(name) == 0:
+            del numbers[name]
 
 
 def _changed_runs(layout: Layout, changed: Mapping[int, str]) -> Iterator[tuple[str, str]]:

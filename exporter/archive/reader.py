@@ -344,9 +344,12 @@ class ArchiveReader:
 
         For the newest version (the default), the newest run that read the service counts: it may have found nothing new
         and still lack something. If ``runs.jsonl`` cannot be read, the manifest counts.
+
+        Raises:
+            NoSuchRecord: the archive has no such version.
         """
         newest = self.newest()
-        number = newest if version is None else version
+        number = newest if version is None else self.resolve(version)
         if number == newest:
             with contextlib.suppress(OSError):
                 for run in self.newest_runs():

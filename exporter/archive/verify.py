@@ -198,7 +198,7 @@ def _foreign_files(layout: Layout, versions: set[str]) -> Iterator[Finding]:
 def _latest(layout: Layout, state: State | None) -> Iterator[Finding]:
     """Check the derived files against the folded versions, or against their notes if the versions are damaged."""
     if not layout.latest.is_dir():
-        if state is not None and latest.missing_parts(layout, state.version):
+        if state is not None and latest.missing_parts(layout, state.version):  # a copy has none
             yield Finding(FindingCode.LATEST_STALE, "latest", message("it is missing"))
         return
     record = latest.read_record(layout)

@@ -79,7 +79,7 @@ def require_place(root: Path, blog_id: str) -> None:
             info = read_info(layout)
             if info.blog_id != blog_id:
                 raise UsageError(
-                    "{root} is the archive of {blog_id}, not of {asked}: choose another --archive.",
+                    "{root} is the archive of {blog_id}, not of {asked}: name another folder.",
                     root=root,
                     blog_id=info.blog_id,
                     asked=blog_id,
@@ -88,9 +88,7 @@ def require_place(root: Path, blog_id: str) -> None:
                 each.require_folder()
             return
         if root.exists() and not all(_is_unfinished(layout, path) for path in layout.root.iterdir()):
-            raise NoArchive(
-                "{root} is not empty and holds no archive: name an empty or new folder as --archive.", root=root
-            )
+            raise NoArchive("{root} is not empty and holds no archive: name an empty or new folder.", root=root)
 
 
 def _is_unfinished(layout: Layout, path: InnerPath) -> bool:

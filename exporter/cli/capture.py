@@ -37,9 +37,9 @@ _SAVED = frozenset({0, Incomplete.exit_code})
 
 
 def capture_limit_options(command: Command) -> Command:
-    """Add an option for each limit. The settings have longer names, because lists also have a limit of pages."""
+    """Add an option for each limit."""
     for name in ("capture_max_time", "capture_max_size", "capture_max_pages"):
-        setting, option = SETTINGS[name], option_name(name.removeprefix("capture_"))
+        setting, option = SETTINGS[name], option_name(name)
         how: dict[str, Any] = {"metavar": setting.metavar, "show_default": setting.default or None}
         command = click.option(option, name, help=setting.help, **how)(command)
     return command

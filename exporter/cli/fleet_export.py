@@ -69,6 +69,7 @@ def command(*, work: FleetWork, form: str, root: Path, target: Path, with_api: b
                 "{option} is for {known}, not for {form}; leave it out.", option=option, known=WARC, form=form
             )
     from exporter.archive.fleet_folder import require_outside
+    from exporter.export.folder import require_name
     from exporter.fleet.export_job import FleetExportOptions, export
     from exporter.fleet.work import JobOptions
     from exporter.model.publication import Declared
@@ -78,8 +79,7 @@ def command(*, work: FleetWork, form: str, root: Path, target: Path, with_api: b
     check_options(form, given)
     for each in unused_options(form, given):
         work.out.warn("{option} has no effect on {form}.", option=each, form=form)
-    if not target.name:
-        raise UsageError("{target} cannot be a new folder; name one.", target=target)
+    require_name(target)
     private = target.with_name(f"{target.name}.NOT-PUBLIC")
     for place in (target, private):
         require_outside(root, place)

@@ -13,7 +13,7 @@ from exporter.cli.options import archive_argument, with_archive
 from exporter.cli.output import Output, counted, counted_records
 from exporter.errors import UsageError
 from exporter.message import listed, message, message_n, suggested
-from exporter.model.kinds import KIND_NAMES, Kind
+from exporter.model.kinds import Kind
 from exporter.settings import Settings
 from exporter.text import printable
 
@@ -32,6 +32,7 @@ Examples:
 """
 _MENTIONS_SHOWN: Final = 20
 _KINDS: Final = {"entry": Kind.ENTRIES, "comment": Kind.COMMENTS, "entries": Kind.ENTRIES, "comments": Kind.COMMENTS}
+_WORDS: Final = {Kind.ENTRIES: message("entry"), Kind.COMMENTS: message("comment")}
 
 
 @cli_command(
@@ -69,7 +70,11 @@ def forget_command(
 
     if kind is not None:
         if not record_ids:
-            raise UsageError("Which {kind}? Name its ID: forget DIR {kind} ID (search and files show IDs).", kind=kind)
+            raise UsageError(
+                "Which {name}? Name its ID: forget DIR {kind} ID (search and files show IDs).",
+                name=_WORDS[_KINDS[kind]],
+                kind=kind,
+            )
         comments += record_ids if _KINDS[kind] is Kind.COMMENTS else ()
         entries += record_ids if _KINDS[kind] is Kind.ENTRIES else ()
     request = ForgettingRequest(comments, authors, entries, keep_tombstone)
@@ -190,7 +195,7 @@ def _mentions(found: FoundRecords) -> Iterator[str]:
     """Yield a sentence for each record that quotes a removed one, up to 20."""
     for kind, record_id in found.mentions[:_MENTIONS_SHOWN]:
         yield message(
-            "Also mentioned in {kind} {id}, which stays as it is.", kind=KIND_NAMES[kind], id=printable(record_id, 80)
+            "Also mentioned in {kind} {id}, which stays as it is.", kind=_WORDS[kind], id=printable(record_id, 80)
         )
     if len(found.mentions) > _MENTIONS_SHOWN:
         yield message("… and in {n:,} more; --json lists them.", n=len(found.mentions) - _MENTIONS_SHOWN)

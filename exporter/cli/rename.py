@@ -13,7 +13,7 @@ from exporter.cli.options import complete_archives, given_settings, with_config
 from exporter.cli.output import Output
 from exporter.cli.target import find_target
 from exporter.errors import UsageError
-from exporter.message import message, suggested
+from exporter.message import message, said, suggested
 
 
 @cli_command(
@@ -40,7 +40,7 @@ def command(*, out: Output, words: str, new: str, config: Path | None, **given: 
     try:
         address, blog_id = address_in(new), blog_id_in(new)
     except ValueError as error:
-        raise UsageError("{new}: {reason}.", new=repr(without_password(new)), reason=str(error)) from None
+        raise UsageError("{new}: {reason}.", new=repr(without_password(new)), reason=said(error)) from None
     target = find_target(str(archive_named(words, config)), given, config=config, new=False, warn=out.warn)
     if target.notice is not None:
         out.warn(target.notice)

@@ -138,7 +138,9 @@ def _print_for_people(
 def _only_id(archive: Archive, kind: str, version: int) -> str:
     """Return the id of the only user; other records need an ID."""
     if _KINDS[kind] is not Kind.USER:
-        raise UsageError("Which {kind}? Name its ID: show DIR {kind} ID (search and files show IDs).", kind=kind)
+        raise UsageError(
+            "Which {name}? Name its ID: show DIR {kind} ID (search and files show IDs).", name=_word(kind), kind=kind
+        )
     state = archive.state(version, [Kind.USER])
     found = list(state.ids(Kind.USER))
     state.close()

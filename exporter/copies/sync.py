@@ -102,8 +102,7 @@ def sync(source: str, target: str, options: SyncOptions, started: Started) -> It
         raise UsageError(
             "One of {source} and {target} must be a folder: sync to a folder first.", source=source, target=target
         )
-    if not is_address(source) and not is_address(target):
-        _require_apart(Path(source), Path(target))
+    _require_folders(*(Path(place) for place in (source, target) if not is_address(place)))
     options = replace(options, target=target)
     if is_address(target) or (options.store.encrypt_to and not is_address(source)):
         inner = plain_store(target)
@@ -128,8 +127,16 @@ def sync(source: str, target: str, options: SyncOptions, started: Started) -> It
             store.keep_keys()
 
 
+def _require_folders(*places: Path) -> None:
+    """Refuse a file, and of two folders a copy inside its archive and an archive inside its copy."""
+    for place in places:
+        if place.is_file():
+            raise UsageError("{place} is a file: name a folder.", place=place)
+    if len(places) == 2:
+        _require_apart(*places)
+
+
 def _require_apart(source: Path, target: Path) -> None:
-    """Refuse a copy inside its archive, and an archive inside its copy."""
     one, other = source.resolve(), target.resolve()
     if one == other:
         raise UsageError("{source} cannot be synced to itself: name another place.", source=source)

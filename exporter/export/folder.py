@@ -58,6 +58,16 @@ def report_path(target: Path) -> Path:
     return target.with_name(f"{target.name}.report.json")
 
 
+def require_name(target: Path) -> None:
+    """Refuse ``.`` and ``/``, beside which an export could not write its report.
+
+    Raises:
+        UsageError: the target has no name.
+    """
+    if not target.name:
+        raise UsageError("{target} cannot be a new folder; name one.", target=target)
+
+
 def check_target(target: Path, *, force: bool) -> None:
     """Refuse to write over anything but an export.
 
@@ -68,8 +78,7 @@ def check_target(target: Path, *, force: bool) -> None:
         UsageError: the target is a file, a folder that no export made, an export without ``force``, or contains a file
             that its report does not list.
     """
-    if not target.name:
-        raise UsageError("{target} cannot be a new folder; name one.", target=target)
+    require_name(target)
     require_outside_archives(target)
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return

@@ -28,6 +28,7 @@ from exporter.archive.layout import SUMS
 from exporter.archive.reader import require_outside_archives
 from exporter.archive.safe_files import InnerPath, inner
 from exporter.errors import ArchiveDamaged, UsageError
+from exporter.export.folder import require_name
 from exporter.export.wacz import PAGES, find_pages
 from exporter.fleet.line_sort import SortedLines
 from exporter.fleet.pool import WorkerPool
@@ -121,8 +122,7 @@ def export_captures(root: Path, options: WarcExportOptions, pool: WorkerPool) ->
 
 def _require_own(target: Path) -> None:
     """Refuse a folder that holds anything but an earlier export."""
-    if not target.name:
-        raise UsageError("{target} cannot be a new folder; name one.", target=target)
+    require_name(target)
     with suppress(FileNotFoundError, NotADirectoryError):
         if (target / REPORT).is_file() or not any(target.iterdir()):
             return

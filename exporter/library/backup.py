@@ -331,6 +331,7 @@ class Backup:
         """The result of the run. It is complete after the iteration, even if the run failed."""
         return self.run.outcome
 
+    @checked
     def stop(self, error: BlogExporterError) -> None:
         """End the backup soon and cleanly. Iterating then raises ``error``; the next run resumes."""
         self._end = error

@@ -16,7 +16,7 @@ from exporter.archive.state import State
 from exporter.arguments import checked
 from exporter.errors import NoSuchRecord, UsageError
 from exporter.export.blog_title import title_for_export
-from exporter.export.folder import check_target, measure_export, write_export
+from exporter.export.folder import check_target, measure_export, require_name, write_export
 from exporter.export.formats import FORMATS, NAMED, Format
 from exporter.export.interface import ExportOptions, RecordSource, Side, WrittenFile
 from exporter.export.media import MADE_FIELDS
@@ -223,6 +223,7 @@ def listed(written: list[WrittenFile], *, public: bool) -> dict[str, Any]:
 
 def _folders(target: Path, options: ExportOptions, *, only: Only) -> dict[Side, Path]:
     """Return the folder of each side. No folder has both public and private entries."""
+    require_name(target)
     apart = {Side.REST: target.with_name(f"{target.name}.NOT-PUBLIC")}
     if only == "private":
         return apart

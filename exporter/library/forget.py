@@ -174,7 +174,7 @@ def find(archive: Archive, settings: Settings, request: ForgettingRequest) -> Fo
         ArchiveDamaged: a version cannot be read.
     """
     if not (request.comments or request.authors or request.entries):
-        raise UsageError(message("Name what to forget: --comment ID, --author NAME or --entry ID."))
+        raise UsageError(message("Name what to forget: forget DIR comment ID, forget DIR entry ID, or --author NAME."))
     service = service_of(settings, archive.info.service)
     archive.resolve()
     found = FoundRecords(seen=_state(archive))

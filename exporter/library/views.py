@@ -186,12 +186,13 @@ def rebuild(archive: Archive, settings: Settings, *, at: int | None = None) -> L
 
     Raises:
         ArchiveLocked: another process is writing the archive.
+        NoSuchRecord: the archive has no version ``at``.
         ArchiveDamaged: a version cannot be read.
     """
     with locked(archive, settings):
-        return refresh_latest(
-            archive, wanted_views(settings, archive.path, service_of(settings, archive.info.service)), force=True, at=at
-        )
+        version = None if at is None else archive.resolve(at)
+        views = wanted_views(settings, archive.path, service_of(settings, archive.info.service))
+        return refresh_latest(archive, views, force=True, at=version)
 
 
 def refresh(

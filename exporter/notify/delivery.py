@@ -73,7 +73,7 @@ class Monitor:
                 message("The ping URL must not have a #: give the address that the monitor shows for the check.")
             )
         self._base, _, query = url.partition("?")
-        self.host = check_base_url(self._base, "the ping URL", "ping_url").host or ""
+        self.host = check_base_url(self._base, message("the ping URL"), "ping_url").host or ""
         self._query: Mapping[str, str] = {**dict(parse_qsl(query)), "rid": str(uuid.uuid4())}
         self.trouble: ServiceError | None = None
 

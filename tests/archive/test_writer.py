@@ -76,7 +76,9 @@ class TestRequirePlace:
         writer.require_place(five.root, BLOG)
 
     def test_another_blogs_archive(self, five: Built) -> None:
-        with pytest.raises(UsageError, match=r"is the archive of sea\.example, not of hill\.example: choose another"):
+        with pytest.raises(
+            UsageError, match=r"is the archive of sea\.example, not of hill\.example: name another folder"
+        ):
             writer.require_place(five.root, "hill.example")
 
     @pytest.mark.parametrize("name", ["README.txt", "FORMAT.md", "notes.txt", "versions", "runs.jsonl", ".git"])

@@ -63,6 +63,7 @@ def test_without_a_command_the_help_is_shown(program: Program) -> None:
         (["backup", "x.example", "--base-url", "ftp://x"], 2, "ftp"),
         (["backup", "../x", "--base-url", "http://127.0.0.1:1"], 10, "does not exist"),
         (["backup", "x.example", "--rate", "x"], 2, "--rate"),
+        (["capture", "x.example", "--max-pages", "0"], 2, "option --max-pages is '0'"),
         (["backup", "x.example", "--retries", "1", "--base-url", "http://127.0.0.1:1"], 20, "cannot connect"),
     ],
 )
@@ -433,6 +434,7 @@ def test_demo_does_not_change_other_folders(program: Program, tmp_path: Path) ->
     other.commit({Kind.ENTRIES: {"1": entry(1, "海")}})
     refused = program("demo", other.root)
     assert (refused.code, "is the archive of" in refused.err, refused.err.count("\n")) == (2, True, 1)
+    assert "--archive" not in full.err + refused.err, "demo has no such option"
     assert Archive.open(other.root).versions() == [1]
 
 

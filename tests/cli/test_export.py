@@ -258,6 +258,8 @@ def test_a_missing_version_cannot_be_exported(program: Program, made: Path, tmp_
         (("csv", "DIR", "DIR"), "cannot be inside each other"),
         (("csv", "DIR", "DIR/.."), "cannot be inside each other"),
         (("csv", "OUT", "DIR"), "is not an archive"),
+        (("csv", "DIR", "."), ". cannot be a new folder"),
+        (("wxr", "DIR", "/"), "/ cannot be a new folder"),
     ],
 )
 def test_invalid_arguments_are_reported_in_one_line(

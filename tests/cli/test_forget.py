@@ -25,6 +25,7 @@ from exporter.warc.shown import ShownRecords
 from tests.cli.conftest import Program
 from tests.library.test_forget import places_with
 from tests.support.generated import generated_blog
+from tests.support.pictures import png
 from tests.support.runs import Runs, backup_command, findings, folded, serving
 
 pytestmark = pytest.mark.no_cover
@@ -127,6 +128,36 @@ def test_an_entry_and_new_comments_on_it_stay_away(runs: Runs, tmp_path: Path) -
         completeness, problems = Archive.open(root).completeness()
         assert (problems, completeness["complete"]) == ([], True)
         assert completeness["entries"]["left_out"]["by_choice"] == 1
+
+
+def test_pictures_of_a_forgotten_entry_count_no_more(runs: Runs, tmp_path: Path) -> None:
+    root, blog = tmp_path / "blog", generated_blog(3)
+    with serving(blog) as service:
+        served = {
+            name: f"{service.base_url}/pictures/{name}.png" for name in ("own", "same", "shared", "empty", "gone")
+        }
+        shown = {1: served, 2: ("shared",)}
+        for number, names in shown.items():
+            text = "".join(f'<p><img src="{served[each]}">' for each in names)
+            blog.entries[number] = {**fields(blog.entries[number]), "entry_text": text}
+        pictures = {"own": png(1), "same": png(1), "shared": png(2), "empty": b""}
+        blog.pictures |= {served[name]: content for name, content in pictures.items()}
+        options = (each for each in FLAGS if each not in {"--assets", "none"})
+        backup = backup_command(service, root, *options, "--no-site")
+        assert runs.run(*backup).code == 3
+        before = Archive.open(root).completeness()[0]["assets"]
+        assert before == {"listed": 5, "saved": 3, "left_out": {"pending": 1, "lost": 1, "by_choice": 0}}
+        forget(runs, root, "--entry", 1, "--yes", code=3)
+        after, problems = Archive.open(root).completeness()
+        assert after["assets"] == {"listed": 1, "saved": 1, "left_out": {"pending": 0, "lost": 0, "by_choice": 0}}
+        assert (after["complete"], problems) == (True, [])
+        said = runs.run("status", root).out
+        assert "2 entries · 1 picture or file\n" in said
+        assert "setting" not in said
+        assert "Gone for good" not in said
+        assert runs.run(*backup).code == 0
+        assert Archive.open(root).completeness()[0]["assets"] == after["assets"]
+        assert runs.run("verify", root).code == 0
 
 
 def test_without_the_notes_no_backup_brings_anything_back(runs: Runs, tmp_path: Path) -> None:
@@ -253,7 +284,8 @@ def test_a_catalogue_that_is_being_updated_is_waited_for(runs: Runs, archive: Pa
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ((), 2, "Name what to forget"),
+        ((), 2, "Name what to forget: forget DIR comment ID, forget DIR entry ID, or --author NAME."),
+        (("entries",), 2, "Which entry? Name its ID: forget DIR entries ID"),
         (("--comment", "9999"), 5, "has no comment 9999 in any version"),
         (("--entry", "\x1b[31m"), 5, "has no entry"),
         (("--author", "だれも"), 5, "has no comment by"),

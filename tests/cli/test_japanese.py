@@ -15,7 +15,8 @@ COMMANDS = (
     "export wxr DIR OUT --public-open-flg 1", "export hugo DIR OUT --public-open-flg 1", "export csv DIR OUT --all-as-draft",
     "compare DIR DIR/latest/site --public-open-flg 1", "schedule print DIR --for cron", "schedule status DIR", "sync DIR OUT",
     "backup nowhere.invalid", "check nowhere.invalid", "show DIR entry 12345", "whoami nowhere.invalid",
-    "move wordpress DIR --to https://nowhere.invalid", "logout nowhere.invalid",
+    "move wordpress DIR --to https://nowhere.invalid", "logout nowhere.invalid", "rename DIR nonsense",
+    "forget DIR entry", "forget DIR", "forget DIR entry 3 --dry-run", "show DIR comment", "backup DIR --base-url http://127.0.0.1:9 --ping-url nonsense",
 )  # fmt: skip
 
 
@@ -27,7 +28,7 @@ def test_english_words_are_found() -> None:
 
 OFTEN = {
     "status DIR", "log DIR", "diff DIR --stat", "prune DIR --keep-last 1 --dry-run", "export csv DIR OUT --all-as-draft",
-    "backup nowhere.invalid",
+    "backup nowhere.invalid", "rename DIR nonsense", "forget DIR entry", "backup DIR --base-url http://127.0.0.1:9 --ping-url nonsense",
 }  # fmt: skip
 """The commands that are always tried."""
 

@@ -183,14 +183,16 @@ async def test_one_broken_address_fails_while_a_probe_succeeds(clock: JumpClock)
     assert (bench.sent(), bench.sent("/list")) == (9, 2)
 
 
-async def test_one_broken_address_fails_without_a_probe_while_others_succeed(clock: JumpClock) -> None:
-    bench = Bench(clock, {"/good": [GOOD], "/x": [status(500)]})
+@pytest.mark.parametrize("refused", [False, True])
+async def test_one_broken_address_fails_without_a_probe_while_others_succeed(clock: JumpClock, refused: bool) -> None:
+    outcomes: list[Outcome] = [_refused() if refused else status(500)]
+    bench = Bench(clock, {"/good": [GOOD], "/x": outcomes}, RetryPolicy(refused_retries=3))
     await bench.call("/good")
     broken = asyncio.create_task(bench.failure())
     while not broken.done():
         await bench.call("/good")
         await clock.sleep(3)
-    assert isinstance(broken.result(), RetryableStatus)
+    assert isinstance(broken.result(), Unreachable if refused else RetryableStatus)
     assert bench.sent() == 9
 
 

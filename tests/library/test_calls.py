@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import exporter
 from exporter.archive.archive import Archive
 from exporter.crawl.events import EntryRead
-from exporter.errors import ArchiveDamaged, HistoriesDiffer, UsageError
+from exporter.errors import ArchiveDamaged, HistoriesDiffer, Interrupted, UsageError
 from exporter.library.capture import capture
 from exporter.settings import Settings
 from tests.cli.conftest import Program
@@ -98,6 +99,10 @@ def test_a_search_finds_what_the_command_finds(archive: Path, program: Program) 
     found = exporter.search_blog(Archive.open(archive), "海", kind="entry", limit=3)
     document = program("search", archive, "海", "--kind", "entry", "--limit", 3, "--json").json
     assert ([hit.document() for hit in found.hits], found.total) == (document["hits"], document["found"])
+    newest = exporter.search_blog(Archive.open(archive), "海", kind="entry", by_date=True)
+    dates = [hit.date for hit in newest.hits if hit.date is not None]
+    assert dates == sorted(dates, reverse=True)
+    assert len(dates) > 2
     with pytest.raises(UsageError, match="nothing to search for"):
         exporter.search_blog(Archive.open(archive), "  ")
 
@@ -113,6 +118,10 @@ def test_a_copy_is_whole_or_an_error(archive: Path, tmp_path: Path) -> None:
     assert not other.exists()
     with pytest.raises(UsageError, match="synced to itself"):
         exporter.sync(archive, archive)
+    (tmp_path / "file").write_text("x", "utf-8")
+    for places in ((archive, tmp_path / "file"), (tmp_path / "file", archive), ("s3://one/a", tmp_path / "file")):
+        with pytest.raises(UsageError, match="file is a file: name a folder"):
+            exporter.sync(*places)
     with pytest.raises(UsageError, match="must be a folder"):
         exporter.sync("s3://one/a", "s3://two/b")
     (damaged,) = list((archive / "versions" / "000002").glob("entries.jsonl"))
@@ -120,6 +129,19 @@ def test_a_copy_is_whole_or_an_error(archive: Path, tmp_path: Path) -> None:
     damaged.write_bytes(damaged.read_bytes()[:-5])
     with pytest.raises(ArchiveDamaged):
         exporter.sync(archive, other)
+
+
+def test_a_backup_is_stopped_with_an_error_of_the_program(tmp_path: Path, settings: Settings) -> None:
+    async def stopped(error: Any) -> None:
+        async with exporter.open_backup(tmp_path / "stopped", BLOG, settings) as run:
+            async for _ in run:
+                run.stop(error)
+
+    for error in (ValueError("x"), "x", None):
+        with pytest.raises(UsageError, match=r"error is .*: the type exporter\.errors\.BlogExporterError is expected"):
+            asyncio.run(stopped(error))
+    with pytest.raises(Interrupted, match="enough"):
+        asyncio.run(stopped(Interrupted("enough")))
 
 
 def test_two_histories_are_a_conflict(archive: Path, tmp_path: Path, settings: Settings) -> None:

@@ -50,7 +50,16 @@ def test_each_picture_counts_once_everywhere() -> None:
     saved(memory, f"{PLACE}/paper.pdf", "paper", kind="application/pdf")
     saved(memory, f"{PLACE}/counter.gif", "counter", width=47, height=60)
     saved(memory, "https://static.fc2.com/emoji/1.gif", "emoji")
-    memory.add(Kind.ASSETS, {"url": f"{PLACE}/gone.png", "status": 404, "sha256": None, "refs": [{"entry": "1"}]})
+    memory.add(
+        Kind.ASSETS,
+        {
+            "url": f"{PLACE}/gone.png",
+            "status": 404,
+            "content_type": "image/png",
+            "sha256": None,
+            "refs": [{"entry": "1"}],
+        },
+    )
     site = Site(memory, DEFAULT_SERVICE, None, SiteOptions("umi", "en"))
     pages = {file.path: file.render().decode() for make in (gallery_files, statistics_files) for file in make(site)}
     for name in ("statistics.html", "gallery.html"):

@@ -136,6 +136,11 @@ def test_spaces_separate_half_width_values_from_japanese() -> None:
         ("記事  {own}", {"own": "画像"}, "記事  画像"),
         ("記事 {own} は", {"own": ""}, "記事  は"),
         ("{n:>4}  {own!r:>4}", {"n": 3, "own": "x"}, "   3   'x'"),
+        ("{own}: {own}", {"own": "失敗しました"}, "失敗しました: 失敗しました"),
+        ("{name}/archive.json [blogs.{name}]", {"name": "港の朝"}, "港の朝/archive.json [blogs.港の朝]"),
+        ("[{own}] ({own}) <{own}>", {"own": "既定"}, "[既定] (既定) <既定>"),
+        ("{own}ID、ID{own}", {"own": "記事"}, "記事 ID、ID 記事"),
+        ("は{name}の", {"name": "--at"}, "は --at の"),
     ):
         assert japanese_text(template, values, own) == text
 
