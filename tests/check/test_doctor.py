@@ -33,7 +33,7 @@ from exporter.schedule.plan import name_of
 from exporter.schedule.schedulers import find
 from tests.cli.conftest import Program
 from tests.cli.test_status import append_run
-from tests.support import faults
+from tests.support import faults, printed
 from tests.support.demo_service import DemoService
 from tests.support.generated import generated_blog
 from tests.support.runs import ROOT, Runs, serving
@@ -70,7 +70,8 @@ def backed_up(program: Program, service: DemoService, place: Path) -> Path:
 
 
 def names(found: Diagnosis) -> dict[str, int]:
-    """Return the names of the findings without the remark that this machine has no scheduler at all."""
+    """Return the names of the findings without the remark that this machine has no scheduler; run their commands."""
+    printed.try_here("\n".join(each.command for each in found.findings), Path(os.environ["XDG_CONFIG_HOME"]).parent)
     shown = (each for each in found.findings if each.name != "no_schedule" or " print " not in each.command)
     return {each.name: each.exit_code for each in shown}
 
