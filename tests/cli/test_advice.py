@@ -33,6 +33,7 @@ from tests.support.runs import Runs, serving
 from tests.support.schedulers import CRONTAB, list_processes
 
 SUGGESTED = re.compile(r"(?:^|: | )(blog-exporter [a-z].*)$", re.MULTILINE)
+NIGHTS = re.compile(r"^No nightly backup is scheduled\..*$", re.MULTILINE)
 PREFIX = re.compile(r"^blog-exporter: (?:error|warning): ", re.MULTILINE)
 NAMES = (
     'it\'s "mine"',
@@ -134,8 +135,8 @@ class Typed:
 
     @property
     def suggested(self) -> list[str]:
-        """The suggested commands, as printed."""
-        return SUGGESTED.findall(PREFIX.sub("", self.out + self.err))
+        """The suggested commands, as printed, without that for the nights, which ``status`` shows until they are scheduled."""
+        return SUGGESTED.findall(NIGHTS.sub("", PREFIX.sub("", self.out + self.err)))
 
     @property
     def advice(self) -> str:
