@@ -50,7 +50,6 @@ def overview(window: Window, asked: Asked, path: Path) -> Answer:
         **_newest_job(window, path),
         **_state_of(window, path),
         actions=[(name, *_ACTIONS[name]) for name in _ACTIONS if name in BLOG_ROUTES],
-        status_command=suggested("status", path),
         key=asked.parts[1],
     )
 

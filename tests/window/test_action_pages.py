@@ -98,6 +98,10 @@ def test_a_copy_is_made_listed_and_checked(running: Running, archive: Path, home
     assert "Last checked" in running.get(page).text
 
 
+def test_the_page_of_an_archive_names_the_command_that_saves_it(running: Running, archive: Path) -> None:
+    assert f"blog-exporter backup {archive}" in running.get(running.page_of(archive)).text
+
+
 def test_places_that_are_no_copy_are_refused(running: Running, archive: Path, home: Path) -> None:
     page, before = running.page_of(archive, "/copies"), tree(archive)
     letters = home / "letters"
