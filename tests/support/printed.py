@@ -83,7 +83,9 @@ def try_here(output: str, folder: Path) -> None:
     from tests.support.runs import Runs  # noqa: PLC0415 - its processes import this module
 
     with Runs(folder.with_name(f"{folder.name}-printed"), _zygotes[0], workers=False) as runs:
-        start = partial(runs.start, folder=Path.cwd(), environ=dict(os.environ), rehearsed=folder)
+        start = partial(
+            runs.start, folder=Path.cwd(), environ={**os.environ, "BLOG_EXPORTER_RETRIES": "0"}, rehearsed=folder
+        )
         try_printed(made(), output, start)
 
 

@@ -233,7 +233,8 @@ class Runs:
         run = self.start(*arguments, **how)
         done = run.wait()
         if not how.keys() & SPECIAL:
-            again = partial(self.start, **{**how, "rehearsed": self._folder.parent})
+            environ = {**(how.get("environ") or {}), "BLOG_EXPORTER_RETRIES": "0"}
+            again = partial(self.start, **{**how, "environ": environ, "rehearsed": self._folder.parent})
             try_printed(run.printed(), done.out + done.err, again)
         return done
 
