@@ -90,8 +90,8 @@ def _printed_commands_are_recorded() -> None:
 
 @pytest.fixture(autouse=True)
 def _printed_commands(request: pytest.FixtureRequest) -> None:
-    """Run the commands that the program prints, unless the test counts what its services receive."""
-    printed.pause(paused=request.node.get_closest_marker("counts_requests") is not None)
+    """Run the commands that the program prints, except in long tests and in those that count what services receive."""
+    printed.pause(paused=any(map(request.node.get_closest_marker, ("counts_requests", "thorough"))))
 
 
 @pytest.fixture(autouse=True)

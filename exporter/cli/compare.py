@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from exporter.cli.blog_names import completed_address, is_web_address
+from exporter.cli.blog_names import archive_named, completed_address, is_web_address
 from exporter.cli.export_options import choice_options, chosen
 from exporter.cli.help import PATH, OrderedCommand, cli_command
 from exporter.cli.options import archive_argument, given_settings, opened, require_new_file, with_config
 from exporter.cli.output import OnLoss, Output, sentence, shown
-from exporter.errors import Incomplete
+from exporter.errors import Incomplete, NoArchive
 from exporter.export.interface import check_days
 from exporter.message import message
 from exporter.settings import Settings
@@ -49,7 +49,14 @@ _READ: Final[dict[str, Callable[[int], str]]] = {
 class _Command(OrderedCommand):
     def swapped(self, values: Mapping[str, Any]) -> tuple[str, str] | None:
         archive, home = str(values.get("archive")), str(values.get("home"))
-        return (archive, home) if is_web_address(archive) and not is_web_address(home) else None
+        if not is_web_address(archive) or is_web_address(home):
+            return None
+        # An archive may be named by its blog's address.
+        try:
+            archive_named(archive, values.get("config"))
+        except NoArchive:
+            return archive, home
+        return None
 
 
 @cli_command(

@@ -317,8 +317,13 @@ _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
 
 
+_MAX_BYTES: Final = 10**24
+"""More is a stranger's nonsense, and more digits than a float can have."""
+
+
 def size_text(count: float) -> str:
     """Return a number of bytes for people: ``3.4 MB``."""
+    count = min(count, _MAX_BYTES)
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"

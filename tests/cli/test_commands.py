@@ -493,7 +493,7 @@ def test_a_terminal_without_japanese_does_not_end_the_program(made: Path) -> Non
     state = Archive.open(made).state()
     entry_id = state.ids(Kind.ENTRIES)[0]
     done = subprocess.run(
-        [sys.executable, "-m", "exporter", "show", str(made), "entry", entry_id],
+        [sys.executable, "-m", "exporter", "show", str(made), "entry", entry_id, "--raw"],
         capture_output=True,
         check=False,
         env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},

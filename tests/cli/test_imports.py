@@ -151,7 +151,7 @@ def test_the_first_help_reads_no_settings_and_no_archive(imported: Imports) -> N
         ("status DIR", "en"), ("log DIR", "ja"), ("show DIR entry 3 --raw", "en"),
         *rarely(
             ("status DIR", "ja"), ("log DIR", "en"), ("show DIR entry 3 --raw", "ja"), ("status DIR --json", "en"),
-            ("status DIR --json", "ja"), ("show DIR comment 252", "en"), ("show DIR comment 252", "ja"),
+            ("status DIR --json", "ja"), ("show DIR comment 252 --raw", "en"), ("show DIR comment 252 --raw", "ja"),
         ),
     ],
 )  # fmt: skip
@@ -167,6 +167,7 @@ def test_a_quick_query_imports_no_engine_and_no_renderer(
     ("command", "more"),
     [
         ("show DIR entry 3", {"selectolax"}),
+        ("show DIR comment 252", {"selectolax"}),
         ("show DIR entry 3 --html", {"selectolax", "nh3", "jinja2"}),
         ("verify DIR", set()),
         ("search DIR 海", {"selectolax"}),

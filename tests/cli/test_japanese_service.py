@@ -151,6 +151,7 @@ class TestBackup:
         reader.run("login", "--base-url", service.base_url)
         reader.run("init", BLOG)
 
+    @pytest.mark.counts_requests
     def test_another_run_has_the_lock(self, runs: Runs, reader: Reader, service: DemoService, tmp_path: Path) -> None:
         root = tmp_path / "archive"
         service.before = faults.only("entry_id=7", faults.hang)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PACKAGE: Final = Path(exporter.__path__[0])
 FILLED: Final = {
     "FILE": "export.txt", "DIR": "new-archive", "ADDRESS": "nobody.blog.example.jp", "NEW_ADDRESS": "nobody.blog.example.jp",
-    "https://api.example.jp": "http://127.0.0.1:9",
+    "URL": "http://127.0.0.1:9", "https://api.example.jp": "http://127.0.0.1:9",
 }  # fmt: skip
 """Words that a person replaces, and what replaces them here; the run may then fail, but not for its form."""
 EXCUSED: Final = (

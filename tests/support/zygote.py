@@ -133,7 +133,8 @@ def child(order: dict[str, Any], streams: Sequence[int]) -> None:
             if stream is not None:
                 stream.flush()
         calls = countdown.calls
-        Path(order["printed"]).write_text(json.dumps(printed.made()), encoding="utf-8")
+        if order["file_size"] is None:
+            Path(order["printed"]).write_text(json.dumps(printed.made()), encoding="utf-8")
         if trace is not None:
             trace.save(order["trace"])
         Path(order["calls"]).write_text(str(calls), encoding="ascii")
