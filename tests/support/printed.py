@@ -40,7 +40,7 @@ Site = str
 _made: dict[str, Site] = {}
 _tried: set[Site] = set()
 _zygotes: list[Zygote] = []
-_state = {"paused": False}
+_state = {"paused": True}
 
 
 def run_with(zygote: Zygote) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from exporter.demo.content import demo_blog, later_changes
 from exporter.text import width
 from tests.support.oauth_server import CLIENT_ID, CLIENT_SECRET, OAuthServer, guarded
 from tests.support.runs import ROOT, Runs, Zygote
+from tests.support.schedulers import CRONTAB
 
 LANGUAGES: Final = ("en", "ja")
 BLOG_ID: Final = "shiodamari.blog.example.jp"
@@ -150,7 +152,7 @@ def screens(language: str, zygote: Zygote, most: int | None) -> Iterator[tuple[S
         Runs(Path(process), zygote, workers=False) as runs,
     ):
         home = Path(folder)
-        environ = _environment(home, server, language)
+        environ = {**_environment(home, server, language), "PATH": f"{_programs(Path(process))}:{os.environ['PATH']}"}
         for screen in SCREENS[:most]:
             if screen.before is not None:
                 screen.before(server, home)
@@ -161,6 +163,15 @@ def screens(language: str, zygote: Zygote, most: int | None) -> Iterator[tuple[S
             now = noon.isoformat() if noon else None
             done = runs.run(*typed, environ=environ, folder=home, now=now, together=True)
             yield screen, done.code, _plain(done.err, home, server)
+
+
+def _programs(folder: Path) -> Path:
+    """Return a folder with a crontab that the user may change, whatever this machine has."""
+    program = folder / "bin" / "crontab"
+    program.parent.mkdir()
+    program.write_text(CRONTAB.format(folder=folder), "utf-8")
+    program.chmod(0o700)
+    return program.parent
 
 
 def _plain(said: str, home: Path, server: OAuthServer) -> str:
