@@ -90,8 +90,9 @@ def _printed_commands_are_recorded() -> None:
 
 @pytest.fixture(autouse=True)
 def _printed_commands(request: pytest.FixtureRequest) -> None:
-    """Run the commands that the program prints, except in long tests and in those that count what services receive."""
-    printed.pause(paused=any(map(request.node.get_closest_marker, ("counts_requests", "thorough"))))
+    """Run the commands that the program prints in the short tests, but not in those that count what services receive."""
+    others = ("counts_requests", "thorough", "slow", "importers", "browser", "packages", "bench")
+    printed.pause(paused=any(map(request.node.get_closest_marker, others)))
 
 
 @pytest.fixture(autouse=True)

@@ -140,7 +140,10 @@ def quiet_line(blog_id: str, outcome: Outcome, *, known: bool = False) -> str | 
 
 
 def completeness_lines(
-    place: object, completeness: Mapping[str, Any], problems: Sequence[Mapping[str, Any]]
+    place: object,
+    completeness: Mapping[str, Any],
+    problems: Sequence[Mapping[str, Any]],
+    identities: Sequence[Path] = (),
 ) -> Iterator[str]:
     """Yield whether everything is saved, in numbers, and the problems.
 
@@ -148,7 +151,9 @@ def completeness_lines(
         place: the archive's folder or a copy's address, for commands.
         completeness: the object of that name in a manifest, also one of an earlier program without some numbers.
         problems: the problems in the manifest.
+        identities: the files that open an encrypted copy, for commands.
     """
+    listing = _listing(place, identities)
     numbers = listed(_saved(completeness)) or message("nothing")
     provable = completeness.get("provable") is not False
     if completeness.get("complete") and not provable:
@@ -171,10 +176,10 @@ def completeness_lines(
         max(_left_out(completeness, kind, reason) for kind in ("assets", "files")) for reason in ("lost", "by_choice")
     )
     if lost:
-        yield message("Gone for good: {files}. To list them: {command}", files=_files(lost), command=_listing(place))
+        yield message("Gone for good: {files}. To list them: {command}", files=_files(lost), command=listing)
     if by_choice:
         yield message(
-            "Left out by a setting: {files}. To list them: {command}", files=_files(by_choice), command=_listing(place)
+            "Left out by a setting: {files}. To list them: {command}", files=_files(by_choice), command=listing
         )
     if not completeness.get("sweeps_agreed", True):
         yield message("The blog kept changing while it was read; everything that existed throughout is saved.")
@@ -247,9 +252,10 @@ def _asset_lines(root: Path, assets: AssetSummary) -> Iterator[str]:
         )
 
 
-def _listing(place: object) -> str:
+def _listing(place: object, identities: Sequence[Path] = ()) -> str:
     """Return the command that lists the files that an archive lacks."""
-    return suggested("files", place, "--missing")
+    opens = [word for each in identities for word in ("--identity", each)]
+    return suggested("files", place, "--missing", *opens)
 
 
 def problem_text(problem: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -140,7 +140,7 @@ def _verify_copy(
         if locked is not None:
             warn_about_locked(out, locked)
         about = {"locked": None if locked is None else locked.document()}
-        return _report(out, check.archive, opened.place, found, digits, None, look, **about)
+        return _report(out, check.archive, opened.place, found, digits, None, look, identities, **about)
 
 
 def _look_from_outside(out: Output, place: str) -> int:
@@ -211,6 +211,7 @@ def _report(
     digits: str | None,
     backup: str | None,
     look: LookAtSeals | None,
+    identities: Sequence[Path] = (),
     **about: object,
 ) -> int:
     """Print the result of a check.
@@ -223,6 +224,7 @@ def _report(
         digits: the expected head.
         backup: the command that backs up the archive; ``None`` for a copy, which no backup writes.
         look: checks the seals, if that was asked for.
+        identities: the files that open an encrypted copy.
         about: further members of the JSON object.
 
     Raises:
@@ -273,7 +275,7 @@ def _report(
         out.answer(message("There is no version yet: the archive has captures alone."))
         return 0
     _say_forgotten(out, notes)
-    for line in completeness_lines(place, completeness, problems):
+    for line in completeness_lines(place, completeness, problems, identities):
         out.answer(line)
     out.answer("Head: {head}", head=newest or message("none yet, the next backup seals this archive"))
     for line in proofs:
