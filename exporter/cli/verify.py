@@ -117,7 +117,7 @@ def verify_command(
         found = _printed(out, findings, lambda finding: finding.mend)
         backup = suggested("backup", Path(archive))
         about = {"quick": quick, "restored": restored}
-        return _report(out, reader, str(reader.path.absolute()), found, digits, backup, look, **about)
+        return _report(out, reader, str(reader.path.absolute()), found, digits, backup, look, (), **about)
 
 
 def _verify_copy(
@@ -211,7 +211,7 @@ def _report(
     digits: str | None,
     backup: str | None,
     look: LookAtSeals | None,
-    identities: Sequence[Path] = (),
+    identities: Sequence[Path],
     **about: object,
 ) -> int:
     """Print the result of a check.

@@ -53,6 +53,11 @@ def pause(*, paused: bool) -> None:
     _state["paused"] = paused
 
 
+def is_paused() -> bool:
+    """Return whether no printed command is run."""
+    return _state["paused"]
+
+
 def record() -> None:
     """Note from now on which call made each command line."""
 
@@ -82,11 +87,14 @@ def try_here(output: str, folder: Path) -> None:
     """
     from tests.support.runs import Runs  # noqa: PLC0415 - its processes import this module
 
+    found = _untried(made(), output)
+    if not found:
+        return
     with Runs(folder.with_name(f"{folder.name}-printed"), _zygotes[0], workers=False) as runs:
         start = partial(
             runs.start, folder=Path.cwd(), environ={**os.environ, "BLOG_EXPORTER_RETRIES": "0"}, rehearsed=folder
         )
-        try_printed(made(), output, start)
+        try_printed(found, output, start)
 
 
 def try_printed(found: dict[str, Site], output: str, start: Callable[..., Run]) -> None:
@@ -100,10 +108,16 @@ def try_printed(found: dict[str, Site], output: str, start: Callable[..., Run]) 
     Raises:
         AssertionError: the program refuses a command line, or fails unexpectedly.
     """
-    for line, site in found.items() if not _state["paused"] else ():
-        if line[len(PROGRAM) :] in output and site not in _tried:
-            _tried.add(site)
-            _try(site, line, start)
+    for line, site in _untried(found, output).items():
+        _tried.add(site)
+        _try(site, line, start)
+
+
+def _untried(found: dict[str, Site], output: str) -> dict[str, Site]:
+    """Return the command lines that an output shows, of calls whose command was not run yet; nothing while paused."""
+    if _state["paused"]:
+        return {}
+    return {line: site for line, site in found.items() if line[len(PROGRAM) :] in output and site not in _tried}
 
 
 def _try(site: Site, line: str, start: Callable[..., Run]) -> None:

@@ -181,6 +181,8 @@ class Runs:
             stderr: the same.
             rehearsed: a folder that keeps its content: only the run sees what it changes there.
         """
+        from tests.support.printed import is_paused  # noqa: PLC0415 - it starts runs itself
+
         number = len(self._started)
         files = {each: self._folder / f"{each}-{number}" for each in ("stdout", "stderr", "calls", "printed")}
         words = [str(argument) for argument in arguments]
@@ -209,7 +211,7 @@ class Runs:
             "closed": list(closed),
             "rehearsed": None if rehearsed is None else str(rehearsed),
             "calls": str(files["calls"]),
-            "printed": str(files["printed"]),
+            "printed": str(files["printed"]) if file_size is None and not is_paused() else None,
         }
         if together:
             files["stdout"] = files["stderr"]

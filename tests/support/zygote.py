@@ -133,7 +133,7 @@ def child(order: dict[str, Any], streams: Sequence[int]) -> None:
             if stream is not None:
                 stream.flush()
         calls = countdown.calls
-        if order["file_size"] is None:
+        if order["printed"] is not None:
             Path(order["printed"]).write_text(json.dumps(printed.made()), encoding="utf-8")
         if trace is not None:
             trace.save(order["trace"])
