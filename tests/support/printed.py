@@ -87,7 +87,7 @@ def try_here(output: str, folder: Path) -> None:
     """
     from tests.support.runs import Runs  # noqa: PLC0415 - its processes import this module
 
-    found = _untried(made(), output)
+    found = _untried(made(), output) if _zygotes else {}
     if not found:
         return
     with Runs(folder.with_name(f"{folder.name}-printed"), _zygotes[0], workers=False) as runs:

@@ -70,7 +70,7 @@ def test_the_search_can_be_narrowed_by_tag_writer_and_kind(wide: Built, page: Pa
     opened(page, wide, "search.html?q=本文")
     assert options("tag")[0] == "All (9)"
     assert "春 (1)" in options("tag")
-    assert options("kind") == ["All (9)", "Post (7)", "Page (2)"]
+    assert options("kind") == ["All (9)", "Entry (7)", "Page (2)"]
     page.select_option("select[name=author]", "=さくら")
     assert found() == ["友だちへ", "お茶のいれかた（改）"]
     assert options("tag") == ["All (2)", "春 (1)", "お茶 (1)", "湯 (1)"]
