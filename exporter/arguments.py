@@ -57,7 +57,7 @@ def fit_fields(instance: Any) -> None:
     Raises:
         UsageError: a field has another type.
     """
-    hints = _field_types(type(instance))  # type: ignore[arg-type]  # a class can be hashed
+    hints = _field_types(instance.__class__)
     for each in fields(instance):
         replace_field(instance, each.name, argument(each.name, getattr(instance, each.name), hints[each.name]))
 

@@ -7,6 +7,7 @@ declarations itself.
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -270,12 +271,12 @@ class HelpedCommand(_Helped):
     """A command with this module's help."""
 
 
-class OrderedCommand(HelpedCommand):
+class OrderedCommand(HelpedCommand, ABC):
     """A command with two arguments that are easily swapped, which it then puts right in its error."""
 
+    @abstractmethod
     def swapped(self, values: Mapping[str, Any]) -> tuple[str, str] | None:
-        """Return the first and the second argument as typed if they are swapped; ``None`` if they are not."""
-        raise NotImplementedError
+        """Return the first and the second argument as typed if they are swapped; ``None`` if nothing says so."""
 
     def missing(self, _values: Mapping[str, Any]) -> list[str]:
         """Return the arguments that are missing as well."""

@@ -37,11 +37,21 @@ VERBS: dict[str, tuple[str, ...]] = {
 }
 
 
+class _Server(ThreadingHTTPServer):
+    """A server on a free port, with the paths of all requests."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.asked: list[str] = []
+
+
 class _Handler(BaseHTTPRequestHandler):
     """Answers every request with 404."""
 
+    server: _Server
+
     def do_GET(self) -> None:
-        self.server.asked.append(self.path)  # type: ignore[attr-defined]
+        self.server.asked.append(self.path)
         self.send_error(404)
 
     def do_HEAD(self) -> None:
@@ -52,8 +62,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[ThreadingHTTPServer]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
+def server() -> Iterator[_Server]:
+    with _Server() as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server
@@ -120,16 +130,14 @@ def test_a_folder_that_exists_or_was_known_is_no_address(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_command_asks_for_the_path(
-    program: Program, server: ThreadingHTTPServer, made: Path, verb: str, monkeypatch: pytest.MonkeyPatch
+    program: Program, server: _Server, made: Path, verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if verb == "move":
         monkeypatch.setenv("BLOG_EXPORTER_NEW_HOME_TOKEN", "t")
-    server.asked = []  # type: ignore[attr-defined]
     place = f"127.0.0.1:{server.server_port}/hanako"
     done = program(*({"{}": place, "DIR": str(made)}.get(word, word) for word in VERBS[verb]))
     assert done.code not in {0, 1, 10}, done.err
-    asked = server.asked  # type: ignore[attr-defined]
-    assert any(path.startswith("/hanako") for path in asked), (asked, done.err)
+    assert any(path.startswith("/hanako") for path in server.asked), (server.asked, done.err)
     if verb in {"backup", "check", "init"}:
         assert f"http://{place} answered 404" in done.err
         assert f"If it is a folder here, write ./{place}." in done.err

@@ -68,7 +68,8 @@ def record() -> None:
             _made[text] = f"{path.relative_to(PACKAGE)}:{caller.f_lineno}"
         return str.__new__(cls, text)
 
-    CommandLine.__new__ = new  # type: ignore[method-assign, assignment]
+    # A class in its place could not be pickled.
+    CommandLine.__new__ = new  # type: ignore[method-assign, assignment]  # only for tests
 
 
 def made() -> dict[str, Site]:
