@@ -117,14 +117,10 @@ def incomplete(problems: list[RecordProblem]) -> Incomplete | None:
         what = message("{kind} {id}", kind=what, id=first.id)
     reason = message("{what}: {reason}", what=what, reason=first.reason)
     shown = reason if len(reason) <= _MAX_REASON_CHARACTERS else reason[:_MAX_REASON_CHARACTERS]
-    text = message("Not everything could be saved: {first}; the next run tries again.", first=shown)
-    if more:
-        text = message(
-            "Not everything could be saved: {first} (and {more:,} more); the next run tries again.",
-            first=shown,
-            more=more,
-        )
-    return kind(text)
+    named = message("{first} (and {more:,} more)", first=shown, more=more) if more else shown
+    if kind is StaysIncomplete:
+        return kind(message("Not everything could be saved: {first}. Waiting does not change that.", first=named))
+    return kind(message("Not everything could be saved: {first}; the next run tries again.", first=named))
 
 
 def still_damaged(root: Path, paths: Sequence[str]) -> ArchiveDamaged | None:

@@ -170,6 +170,7 @@ def test_a_cause_that_waiting_does_not_change_is_named_once_and_not_retried(
     lines = [line for line in done.err.splitlines() if line.startswith("  ")]
     assert sorted(line.split(": ")[1] for line in lines) == ["archived, incomplete"] * 3 + ["failed"]
     assert [line.endswith("not again in this run.") for line in lines].count(True) == 3
+    assert [line for line in lines if "not again" in line and "tries again" in line] == []
     state = "2 of 3 blogs archived, 2 of them incomplete, 1 failed in the newest attempt."
     answer = done.answer_before_error
     assert (done.code, answer["archived"], answer["lasting"]) == (3, 2, 3)
