@@ -253,6 +253,9 @@ _COUNTED: Final[dict[str, Callable[[int], Message]]] = {
     "file": lambda n: message_n("{n:,} file", "{n:,} files", n),
     "unused file": lambda n: message_n("{n:,} unused file", "{n:,} unused files", n),
     "picture or file": lambda n: message_n("{n:,} picture or file", "{n:,} pictures and files", n),
+    "address of a picture or file": lambda n: message_n(
+        "{n:,} address of a picture or file", "{n:,} addresses of pictures and files", n
+    ),
     "record": lambda n: message_n("{n:,} record", "{n:,} records", n),
     "capture": lambda n: message_n("{n:,} capture", "{n:,} captures", n),
     "version": lambda n: message_n("{n:,} version", "{n:,} versions", n),

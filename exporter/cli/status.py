@@ -13,7 +13,14 @@ import click
 from exporter.cli.help import cli_command
 from exporter.cli.options import duration_option, opened, readable_archive, with_config
 from exporter.cli.output import Output, ago_text, counted
-from exporter.cli.summary import completeness_lines, countdown_line, countdown_of, problem_text, saved_and_all
+from exporter.cli.summary import (
+    completeness_lines,
+    countdown_line,
+    countdown_of,
+    problem_text,
+    saved_entries,
+    saved_files,
+)
 from exporter.clock import SystemClock, for_people
 from exporter.errors import BlogExporterError, NoArchive, UsageError
 from exporter.message import Message, listed, message, restored_from
@@ -37,7 +44,7 @@ CAPTURE_OUTCOMES = {
 
 _NOUNS: Mapping[str, str] = {
     Kind.ENTRIES: "entry", Kind.ENTRY_LIST: "list item", Kind.COMMENTS: "comment", Kind.FILES: "upload",
-    Kind.ASSETS: "picture or file",
+    Kind.ASSETS: "address of a picture or file",
 }  # fmt: skip
 
 
@@ -200,8 +207,7 @@ def _headline(found: Status) -> Message:
         if found.document["capture"] is not None and found.document["last_run"] is None:
             return message("{state} · captures alone, no backup yet", state=state)
         return message("{state} · no success yet", state=state)
-    reasons = ("pending", "lost", "refused", "doubtful")
-    entries, files = (saved_and_all(found.document["completeness"], kind, *reasons) for kind in ("entries", "assets"))
+    entries, files = (count(found.document["completeness"]) for count in (saved_entries, saved_files))
     return message(
         "{state} · last success {ago} · {entries} · {files}",
         state=state,

@@ -309,9 +309,9 @@ def _saved(completeness: Mapping[str, Any]) -> Iterator[str]:
                 what=what, read=_number(part.get("read")), carried_over=part["carried_over"],
             )  # fmt: skip
         yield what
-    saved, pending = _number(_part(completeness, "assets").get("saved")), _missing_files(completeness)
-    if pending:
-        yield message("{saved:,} of {all}", saved=saved, all=_files(saved + pending))
+    saved, everything = saved_files(completeness)
+    if everything > saved:
+        yield message("{saved:,} of {all}", saved=saved, all=_files(everything))
     elif saved:
         yield _files(saved)
 
@@ -331,10 +331,16 @@ def _missing(completeness: Mapping[str, Any]) -> list[str]:
     return found + ([] if _part(completeness, "user").get("read", True) else [message("the user")])
 
 
-def saved_and_all(completeness: Mapping[str, Any], kind: str, *reasons: str) -> tuple[int, int]:
-    """Return two numbers for a kind: the saved records, and these with the records left out for the given reasons."""
-    saved = _number(_part(completeness, kind).get("saved"))
-    return saved, saved + sum(_left_out(completeness, kind, reason) for reason in reasons)
+def saved_entries(completeness: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the number of saved entries, and this with those that the next run tries to save."""
+    saved = _number(_part(completeness, "entries").get("saved"))
+    return saved, saved + _left_out(completeness, "entries", "pending")
+
+
+def saved_files(completeness: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the number of saved pictures and files, and this with the missing ones. Neither counts what is gone."""
+    saved = _number(_part(completeness, "assets").get("saved"))
+    return saved, saved + _missing_files(completeness)
 
 
 def _missing_files(completeness: Mapping[str, Any]) -> int:

@@ -16,6 +16,7 @@ from exporter.archive.lock import ArchiveLock
 from exporter.archive.reader import is_archive
 from exporter.archive.settings_file import kept_title, known_archives, place_of
 from exporter.cli.output import ago_text, counted
+from exporter.cli.summary import saved_files
 from exporter.errors import BlogExporterError, NoArchive
 from exporter.frozen import frozen
 from exporter.library.status import Status, StatusProblem, is_backup, status
@@ -127,7 +128,7 @@ def _health_of(found: Status) -> Health:
     numbers = [
         counted(int(records.get(kind, 0)), noun) for kind, noun in (("entries", "entry"), ("comments", "comment"))
     ]
-    detail = listed([*numbers, counted(int(records.get("assets", 0)), "picture or file")]) if records else ""
+    detail = listed([*numbers, counted(saved_files(document["completeness"])[0], "picture or file")]) if records else ""
     since = message("no backup has ended yet") if found.age is None else ago_text(max(found.age, timedelta()))
     if document["writer"]:
         text = message("A backup is running.") if is_backup(document["writer"]) else _WRITING

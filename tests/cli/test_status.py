@@ -277,8 +277,8 @@ def test_damage_of_one_kind_hides_no_other(damaged: Kind, archive: Path, program
 @pytest.mark.parametrize(
     ("hours", "changed", "code", "line"),
     [
-        (6, {}, 0, "OK · last success 6 h ago · 60 entries · 49 of 50 pictures and files"),
-        (80, {}, 6, "STALE · last success 3 days ago · 60 entries · 49 of 50 pictures and files"),
+        (6, {}, 0, "OK · last success 6 h ago · 60 entries · 49 pictures and files"),
+        (80, {}, 6, "STALE · last success 3 days ago · 60 entries · 49 pictures and files"),
         (1, {"outcome": "failed", "completeness": None}, 7, "FAILED · last success "),
     ],
 )

@@ -236,7 +236,8 @@ class Runs:
         done = run.wait()
         if not how.keys() & SPECIAL:
             environ = {**(how.get("environ") or {}), "BLOG_EXPORTER_RETRIES": "0"}
-            again = partial(self.start, **{**how, "environ": environ, "rehearsed": self._folder.parent})
+            place = self._folder.parent
+            again = partial(self.start, **{"folder": place, **how, "environ": environ, "rehearsed": place})
             try_printed(run.printed(), done.out + done.err, again)
         return done
 
