@@ -80,7 +80,7 @@ def made() -> dict[str, Site]:
 
 
 def try_here(output: str, folder: Path) -> None:
-    """Run the commands that this process printed, in the present folder, with its variables.
+    """Run the commands that this process printed, with its variables, in the present folder if it is in the test's.
 
     Args:
         output: what the program printed, or the text of a page.
@@ -92,9 +92,9 @@ def try_here(output: str, folder: Path) -> None:
     if not found:
         return
     with Runs(folder.with_name(f"{folder.name}-printed"), _zygotes[0], workers=False) as runs:
-        start = partial(
-            runs.start, folder=Path.cwd(), environ={**os.environ, "BLOG_EXPORTER_RETRIES": "0"}, rehearsed=folder
-        )
+        place = Path.cwd() if Path.cwd().is_relative_to(folder) else folder
+        environ = {**os.environ, "BLOG_EXPORTER_RETRIES": "0"}
+        start = partial(runs.start, folder=place, environ=environ, rehearsed=folder)
         try_printed(found, output, start)
 
 
