@@ -528,8 +528,7 @@ def _scheduled(plan: _Plan, out: Output, config: Path | None) -> Nightly:
     """Schedule the backup, and return its state there; a scheduler that refuses does not undo the backup."""
     from exporter.schedule.nightly import nightly_of
     from exporter.schedule.plan import is_temporary, plan_for
-    from exporter.schedule.schedulers import install
-    from exporter.schedule.systemd import ONLY_SIGNED_IN, Systemd, runs_only_while_signed_in
+    from exporter.schedule.schedulers import condition, install
 
     words = [str(plan.root), *([] if config is None else ["--config", str(_absolute(config))])]
     nightly = nightly_of(plan.root, [plan.root, *words[1:]])
@@ -563,8 +562,8 @@ def _scheduled(plan: _Plan, out: Output, config: Path | None) -> Nightly:
             scheduler=nightly.known.scheduler,
             next=nightly.known.next,
         )
-        if nightly.known.scheduler == Systemd.name and runs_only_while_signed_in():
-            out.say(ONLY_SIGNED_IN)
+        if needs := condition(nightly.known):
+            out.say(needs)
     else:
         out.warn(nightly.trouble)
     return nightly

@@ -97,7 +97,6 @@ def install(
 ) -> int:
     """Install a schedule."""
     from exporter.schedule import schedulers
-    from exporter.schedule.systemd import ONLY_SIGNED_IN, Systemd, runs_only_while_signed_in
 
     plan = _plan(out, words, config, at, given)
     known = schedulers.install(plan, scheduler, words=[words, *_named({**given, "config": config, "at": at})])
@@ -108,8 +107,8 @@ def install(
         out.answer("{blog} is backed up every night by {scheduler}; next: {next}.", blog=plan.blog_id, **facts)
     else:
         out.warn(not_running)
-    if known.scheduler == Systemd.name and runs_only_while_signed_in():
-        out.say(ONLY_SIGNED_IN)
+    if needs := schedulers.condition(known):
+        out.say(needs)
     return 0
 
 

@@ -54,6 +54,10 @@ class Cron:
         """Return the command that starts cron."""
         return message("sudo systemctl enable --now cron (its name may be crond), or sudo service cron start")
 
+    def condition(self) -> str:
+        """Return no condition: cron runs for users who are signed out, too."""
+        return ""
+
     def how_to_get(self) -> str:
         """Return how a machine gets cron."""
         return message(

@@ -39,6 +39,10 @@ class Launchd:
         """Return the command that loads the agent."""
         return f"launchctl bootstrap {_session()} {shlex.quote(str(agent_path(name)))}"
 
+    def condition(self) -> str:
+        """Return the condition of a user agent."""
+        return message("It runs only while you are signed in to the desktop.")
+
     def how_to_get(self) -> str:
         """Return when launchd can be used."""
         return message("launchd starts backups only on macOS, while you are signed in to the desktop.")

@@ -56,6 +56,9 @@ class Scheduler(Protocol):
     def how_to_start(self, name: str) -> str:
         """Return what to do if the schedule of that name does not start its command."""
 
+    def condition(self) -> str:
+        """Return the sentence about what a schedule needs to start its command; empty if nothing but the machine."""
+
     def how_to_get(self) -> str:
         """Return how this scheduler becomes usable."""
 

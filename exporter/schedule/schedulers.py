@@ -93,6 +93,11 @@ def trouble(known: Scheduled) -> str | None:
     )
 
 
+def condition(known: Scheduled) -> str:
+    """Return the sentence about what a schedule needs to start its command; empty if nothing but the machine."""
+    return SCHEDULERS[known.scheduler].condition()
+
+
 def cannot_schedule() -> str:
     """Return why this machine cannot start a backup every night, and what to do."""
     if programs.PLATFORM == "darwin":

@@ -39,6 +39,10 @@ class TaskScheduler:
         """Return the command that enables the task."""
         return f"schtasks /Change /TN {name} /ENABLE"
 
+    def condition(self) -> str:
+        """Return the condition of a task without a stored password."""
+        return message("It runs only while you are signed in.")
+
     def how_to_get(self) -> str:
         """Return where Task Scheduler exists."""
         return message("Task Scheduler and its program schtasks exist only on Windows.")

@@ -18,8 +18,6 @@ from exporter.schedule.plan import NightPlan
 from exporter.schedule.programs import Scheduled, failure, require_ours
 
 _LINGER: Final = Path("/var/lib/systemd/linger")
-ONLY_SIGNED_IN: Final = message("It runs only while you are signed in. To run it at all times: loginctl enable-linger")
-"""Said of a schedule if :func:`runs_only_while_signed_in`."""
 _EXEC_START: Final = re.compile(r"^ExecStart=:?(.*)$", re.MULTILINE)
 
 
@@ -41,6 +39,12 @@ class Systemd:
         if self.is_usable():
             return f"systemctl --user enable --now {name}.timer"
         return message("sign in to a desktop or by ssh, or keep it running at all times: loginctl enable-linger")
+
+    def condition(self) -> str:
+        """Return the condition if the user's systemd ends when the user signs out."""
+        if not runs_only_while_signed_in():
+            return ""
+        return message("It runs only while you are signed in. To run it at all times: loginctl enable-linger")
 
     def how_to_get(self) -> str:
         """Return what to use where no systemd runs."""

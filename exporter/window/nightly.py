@@ -11,8 +11,8 @@ from exporter.archive.archive import Archive
 from exporter.check.archive_state import OUTCOMES
 from exporter.errors import UsageError
 from exporter.message import message
+from exporter.schedule import schedulers
 from exporter.schedule.nightly import nightly_of
-from exporter.schedule.systemd import runs_only_while_signed_in
 from exporter.translation import translated
 from exporter.window.actions import TIME, about_blog, complaints, line, start
 from exporter.window.pages import Redirect
@@ -44,7 +44,7 @@ def nightly(window: Window, asked: Asked, archive: Path) -> Answer:
         **job_values(window, window.jobs.newest(str(archive), _ABOUT)),
         known=known,
         possible=known is not None or bool(plan.command),
-        only_signed_in=known is not None and known.scheduler == "systemd" and runs_only_while_signed_in(),
+        condition="" if known is None else translated(schedulers.condition(known), window.language),
         said=translated(plan.said, window.language),
         trouble=translated(plan.trouble, window.language),
         advice=translated(plan.next_step, window.language),

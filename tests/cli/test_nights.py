@@ -98,7 +98,7 @@ def test_a_promised_night_is_in_the_scheduler_and_makes_a_backup(
     assert done.code == 0, done.err
     assert f"Saved every night by {scheduler}; next: 20" in done.err or scheduler == "systemd"
     assert "Your blog is safe in" in done.err
-    assert ("It runs only while you are signed in." in done.err) == (scheduler == "systemd")
+    assert ("It runs only while you are signed in" in done.err) == (scheduler != "cron")
     assert (NONE in done.err, done.json["nightly"]["starts"]) == (False, True)
     document = program("status", root, "--json").json["nightly"]
     assert document == done.json["nightly"]
