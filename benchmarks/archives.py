@@ -11,11 +11,13 @@ from unittest.mock import patch
 from benchmarks.content import BLOG_ID, BlogSize, Content
 from exporter import lossless_json
 from exporter.archive import writer
+from exporter.archive.archive import Archive
 from exporter.archive.layout import Layout
 from exporter.archive.lines import put_line
 from exporter.archive.manifest import ArchiveInfo, KindCounts
 from exporter.clock import timestamp
 from exporter.crawl.outcome import Outcome
+from exporter.library.views import refresh_latest
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
 
@@ -96,6 +98,7 @@ def nightly(root: Path, size: BlogSize, versions: int, *, real: bool = False) ->
 
 
 def build(root: Path, size: BlogSize, versions: int = 1, *, real: bool = False) -> Nightly:
-    """Make such an archive; with ``real``, its entries are as long and as varied as real ones."""
+    """Make such an archive with its ``latest/``; with ``real``, its entries are as long and as varied as real ones."""
     *_, archive = nightly(root, size, versions, real=real)
+    refresh_latest(Archive.open(root), [])
     return archive

@@ -12,9 +12,6 @@ from benchmarks.archives import build
 from benchmarks.content import BlogSize
 from benchmarks.measure import Bench, Steps, ours
 from benchmarks.table import Goal, Row
-from exporter.archive.archive import Archive
-from exporter.library.views import rebuild
-from exporter.settings import Settings
 
 LOOP = "plain Jinja2 loop"
 _GOALS = {"hugo": 7.0, "wxr": 5.0, "epub": 9.0, "jekyll": 7.0}
@@ -23,7 +20,6 @@ _GOALS = {"hugo": 7.0, "wxr": 5.0, "epub": 9.0, "jekyll": 7.0}
 def make_archive(root: Path, entries: int, *, real: bool = False) -> None:
     """Make an archive with this number of entries and twice as many comments, with its ``latest/`` but no views."""
     build(root, BlogSize(entries, 2 * entries, 0), real=real)
-    rebuild(Archive.open(root), Settings(markdown=False, site=False))
 
 
 def loop(archive: Path, out: Path) -> list[str]:

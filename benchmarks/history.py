@@ -61,7 +61,7 @@ class Changed:
 
 
 def settle(root: Path, service: Service) -> None:
-    """Let a backup make ``latest/``.
+    """Check with a backup that the service holds the newest state.
 
     Raises:
         RuntimeError: the backup found a change, so the next measurement would be wrong.

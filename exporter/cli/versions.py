@@ -166,8 +166,10 @@ def _once(changes: Iterable[RecordChange]) -> Iterator[RecordChange]:
 
 
 def _hash_of(field: FieldChange) -> int:
-    """Return a hash of a field's change; bodies are too large to be remembered."""
-    return hash((field.name, repr(field.before), repr(field.after)))
+    """Return a hash of a field's change as readers see it; bodies are too large to be remembered."""
+    from exporter.html.diff import value_text
+
+    return hash((field.name, value_text(field.before), value_text(field.after)))
 
 
 def _in_words(changes: Iterable[RecordChange], service: Records) -> Iterator[RecordChange]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from exporter.demo.content import Blog
+from exporter.demo.content import Blog, fields
 from tests.support import faults
 from tests.support.demo_service import DemoService
 from tests.support.faults import Fault
@@ -185,10 +185,11 @@ def test_a_service_that_starts_late(runs: Runs, blog: Blog, tmp_path: Path) -> N
     root = tmp_path / "archive"
     with serving(blog) as earlier:
         url = earlier.base_url
-    options = ("--archive", root, "--assets", "embedded", "--no-site", "-v")
-    run = runs.start("backup", blog.blog_id, "--base-url", url, *options)
+        assert back_up(runs, earlier, root).code == 0
+        blog.user = {**fields(blog.user), "nickname": "起きた書き手"}
+    run = runs.start("backup", root, "-v")
     until = time.monotonic() + 60
-    # More than three tries, after which an address that never answered was once given up.
+    # A new address would be given up after that many refused connections; a service that once answered is waited for.
     while run.stderr().count("entry/list: cannot connect") < 4:
         assert time.monotonic() < until, run.stderr()
         time.sleep(0.02)
