@@ -44,10 +44,12 @@ def blog(window: Window, asked: Asked) -> Answer:
 
 def overview(window: Window, asked: Asked, path: Path) -> Answer:
     """Return an archive's page: its state, its runs, and links to all further pages."""
+    # Before the state: a job that ends in between would leave it as it was, on a page that is not loaded again.
+    job = _newest_job(window, path)
     return window.page(
         "blog.html",
         blog=archives.described(path),
-        **_newest_job(window, path),
+        **job,
         **_state_of(window, path),
         actions=[(name, *_ACTIONS[name]) for name in _ACTIONS if name in BLOG_ROUTES],
         key=asked.parts[1],

@@ -35,13 +35,15 @@ def nightly(window: Window, asked: Asked, archive: Path) -> Answer:
         with complaints(window, wrong):
             start(window, archive, _ABOUT, _words(asked, archive))
             return Redirect(f"blog/{asked.parts[1]}/schedule")
+    # Before the plan: a job that ends in between would leave the plan as it was, on a page that is not loaded again.
+    job = job_values(window, window.jobs.newest(str(archive), _ABOUT))
     plan = nightly_of(archive)
     known = plan.known
     return window.page(
         "nightly.html",
         status=400 if wrong and asked.method == "POST" else 200,
         **about_blog(asked, archive),
-        **job_values(window, window.jobs.newest(str(archive), _ABOUT)),
+        **job,
         known=known,
         possible=known is not None or bool(plan.command),
         condition="" if known is None else translated(schedulers.condition(known), window.language),
