@@ -48,7 +48,7 @@ _ATTRIBUTE: Final = (
 _TAG: Final = re.compile(
     rf"<(?:(?P<name>[a-zA-Z][^{_SPACE}/>]*+)(?P<rest>(?:[{_SPACE}/]++|{_ATTRIBUTE})*+)(?P<end>>?)"
     rf"|/(?P<closed>[a-zA-Z][^{_SPACE}/>]*+)(?:[{_SPACE}/]++|{_ATTRIBUTE})*+>?"
-    r"|!--(?:-?>|.*?(?:--!?>|\Z))|[!?/][^>]*+>?)",
+    r"|!--(?:-?>|.*?(?:--!?>|\Z))|(?!/\Z)[!?/][^>]*+>?)",
     re.DOTALL,
 )
 _ATTRIBUTES: Final = re.compile(

@@ -35,6 +35,7 @@ def test_an_element(subtests: pytest.Subtests) -> None:
         ("<img src=http://u:p@o.example/>", '<img src="data:,">'),
         ("<script src=x>a<b</script>t", "<script></script>t"),
         ("<script><!--<script>x</script>--></script>t", "<script></script>t"),
+        ("<svg>t</", "<svg>t&lt;/"),
         ("<svg><script href=x /><text>t</text></svg>", "<svg><script></script><text>t</text></svg>"),
         ("<textarea><a href=x></textarea>", "<textarea><a href=x></textarea>"),
         ("<!-- <a href=x> --><plaintext><a href=x>", "<!-- <a href=x> --><plaintext><a href=x>"),
