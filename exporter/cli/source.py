@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from exporter.archive.names import BY_ADDRESS, name_at
-from exporter.archive.reader import ids_at
 from exporter.cli.blog_names import address_in, blog_id_in, folder_by_later_name, folder_possible, is_web_address
 from exporter.cli.target import BlogTarget, find_target
 from exporter.errors import BlogExporterError, UsageError
@@ -167,6 +165,8 @@ def _of_address(
 
     ``words`` are those of the user, who may mean a folder.
     """
+    from exporter.archive.names import BY_ADDRESS, name_at  # a help needs no archive
+
     root = archive or _folder_of(host_of(address), name_at(address))
     if _is_archive(root):
         target = find_target(str(root), options, **how)
@@ -203,6 +203,8 @@ def _in_spite_of_robots(
     address: str, options: Mapping[str, Any], archive: Path | None, how: Mapping[str, Any]
 ) -> NamedSource:
     """Return the blog at an address that its owner reads in spite of robots.txt, which an exploration would obey."""
+    from exporter.archive.names import name_at
+
     name, parts = name_at(address) or host_of(address), urlsplit(address)
     found = {"base_url": f"{parts.scheme}://{parts.netloc}"}
     root = archive or _folder_of(name, name)
@@ -235,6 +237,9 @@ def _same_service(options: Mapping[str, Any], root: Path) -> bool:
 
 def _same_site(address: str, target: BlogTarget) -> bool:
     """Return whether an address belongs to the archive's blog, or to the service that it is read from."""
+    from exporter.archive.names import BY_ADDRESS, name_at
+    from exporter.archive.reader import ids_at
+
     place, base = urlsplit(address), urlsplit(target.settings.base_url or "")
     names = ids_at(target.root)
     if target.settings.service not in BY_ADDRESS:
