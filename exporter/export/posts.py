@@ -14,7 +14,7 @@ from exporter.export.comment_index import CommentIndex
 from exporter.export.interface import Comments, ExportOptions, RecordSource, Side
 from exporter.export.names import Spelling, UniqueNames, address_name
 from exporter.export.parts import EVERYTHING, Part
-from exporter.export.reasons import Reason
+from exporter.export.reasons import UNSHOWN, Reason
 from exporter.export.report import Report
 from exporter.export.threads import threads
 from exporter.html.links import absolute, commenter_link, host_of
@@ -82,6 +82,8 @@ class Visibility:
         return replace(cause, reason=Hidden.UNDECLARED) if is_undeclared else cause
 
 
+_MAX_NAMED_PARTS: Final = 100
+"""Names of shortcodes, blocks and patterns in one report; the others share a row."""
 _NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -238,6 +240,7 @@ class Posts:
         report.old_hosts = _old_hosts(records, options) | {host_of(url) for url in self._permalinks.values()}
         for name in self._categories:
             report.category(name)
+        self._unshown: set[str] = set()
         self._comments = CommentIndex()
         self._index_comments()
 
@@ -280,13 +283,16 @@ class Posts:
         """Return the distinct names of writers; an empty one stands for posts that state none."""
         return list(self._authors)
 
-    def wrote(self, post: ExportPost, comments: int | None = None) -> None:
+    def wrote(self, post: ExportPost, comments: int | None = None, *, body: bool = True) -> None:
         """Report a post that a file contains, and its parts that the format does not hold.
 
         Args:
             post: the post.
             comments: how many of its comments the file contains; by default all.
+            body: whether the file contains its body as the archive has it.
         """
+        if body:
+            self.name_unshown(post)
         self.report.wrote(len(post.comments) if comments is None else comments, *map(shown_path, post.categories))
         for kind, part, record_id, times in _parts(post, comments=comments != 0):
             if part not in self.holds:
@@ -297,6 +303,13 @@ class Posts:
         for found in post.comments if comments != 0 and Part.THREADS in self.holds else ():
             if found.comment.parent != found.parent:
                 self.report.changed("comments", Reason.ANSWERED_LEFT_OUT, found.comment.id)
+
+    def name_unshown(self, post: ExportPost) -> None:
+        """Report the parts of a post that readers of the blog saw, and that its record cannot show."""
+        for each in post.record.unshown:
+            name = each.name if each.name in self._unshown or len(self._unshown) < _MAX_NAMED_PARTS else "…"
+            self._unshown.add(name)
+            self.report.limit(Cause(UNSHOWN[each.lack], value=name), post.id)
 
     def post(self, entry_id: str) -> ExportPost:
         """Return a post of this export."""

@@ -11,6 +11,7 @@ from exporter.export.targets import Matter
 from exporter.message import Message, filled, message, message_template
 from exporter.model.asset import Asset, AssetState
 from exporter.model.publication import Cause, Hidden
+from exporter.model.records import Lack
 
 _KINDS: Final = {
     "entries": (message("entry"), message("entries")),
@@ -123,6 +124,13 @@ class Reason(Enum):
     TITLE_LONG = message_template("has a title above the {value} bytes WordPress holds")
     COMMENT_LONG = message_template("has a comment above the {value} bytes WordPress holds")
     ACTIVE = message_template("has scripts, frames or forms, which most services drop")
+    SHORTCODE_LEFT = message_template("has the shortcode [{value}], which only the old blog can fill; it stays as text")
+    BLOCK_EMPTY = message_template("has the block {value}, which only the old blog can fill; it shows nothing")
+    PATTERN_MISSING = message_template("shows the synced pattern {value}, which the export file does not have")
+    PATTERNS_LARGE = message_template("shows synced patterns more often than an entry may; the others are left out")
+    PICTURES_MISSING = message_template("has a gallery with pictures that the export file does not have")
+    RECORDINGS_MISSING = message_template("has a playlist with recordings that the export file does not have")
+    FOOTNOTES_MISSING = message_template("has footnotes whose texts are missing or cannot be read")
     LINES_LONG = message_template("has lines longer than old importers read at once")
     TITLE_OVER = message_template("has a title above {value} characters, which may be cut")
     NOT_KEPT = message_template("has {field}, which {value} does not keep")
@@ -153,6 +161,16 @@ class Reason(Enum):
         return Cause(self, value=f"{value:,}")
 
 
+UNSHOWN: Final[Mapping[Lack, Reason]] = {
+    Lack.SHORTCODE: Reason.SHORTCODE_LEFT,
+    Lack.BLOCK: Reason.BLOCK_EMPTY,
+    Lack.PATTERN: Reason.PATTERN_MISSING,
+    Lack.PATTERNS_LARGE: Reason.PATTERNS_LARGE,
+    Lack.PICTURES: Reason.PICTURES_MISSING,
+    Lack.RECORDINGS: Reason.RECORDINGS_MISSING,
+    Lack.NOTES: Reason.FOOTNOTES_MISSING,
+}
+"""Why an entry does not show everything that its readers saw."""
 _MATTERS: Final[Mapping[str, Message]] = {
     Matter.COMMENTS: message("comments"),
     Matter.PICTURES: message("pictures"),

@@ -66,7 +66,7 @@ def _moves(posts: Posts, report: Report) -> Iterator[_Move]:
             report.left("entries", Reason.NO_NEW_ADDRESS, post.id)
             continue
         taken.update(olds)
-        posts.wrote(post, 0) if report is posts.report else report.wrote(0)
+        posts.wrote(post, 0, body=False) if report is posts.report else report.wrote(0)
         for old in olds:
             move = _Move(post.id, old, new)
             if not move.is_path:

@@ -156,7 +156,7 @@ def post_pages(
     for post in posts.by_date(newest_first=True):
         line = found.posts.get(post.id)
         if line is not None:
-            posts.wrote(post, 0)
+            posts.wrote(post, 0, body=False)
             posts.leave_comments(post, Reason.AS_CAPTURED)
             yield PageLine(line.url, line.timestamp, title_of(post), {"date": _date_of(post)})
         elif rendered is not None:

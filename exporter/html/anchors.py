@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from html import unescape
 from itertools import islice
@@ -40,6 +40,12 @@ def wanted_places(html: str) -> frozenset[str]:
         return frozenset()
     values = (next(filter(None, found.groups()), "") for found in _IN_PAGE.finditer(html))
     return frozenset(filter(None, (place_of(unescape(value)) for value in values)))
+
+
+def places_between(texts: Iterable[str]) -> frozenset[str]:
+    """Return the ids that links in the texts of one page lead to, if it has several texts."""
+    found = [text for text in texts if text]
+    return frozenset().union(*map(wanted_places, found)) if len(found) > 1 else frozenset()
 
 
 def mark_places(body: Element, wanted: Collection[str]) -> frozenset[str]:
@@ -268,10 +274,13 @@ def _remove(notes: list[_Path]) -> None:
 
 
 def _drop(note: Element, backs: list[Element]) -> None:
-    """Remove the links back, and leading spaces and the colon that Hatena writes after the number."""
+    """Remove the links back and the spaces before them, and leading spaces and the colon of Hatena after the number."""
     gone = {id(each) for each in backs}
     for parent in (note, *note.elements()):
-        parent.children = [each for each in parent.children if isinstance(each, str) or id(each) not in gone]
+        kept = [each for each in parent.children if isinstance(each, str) or id(each) not in gone]
+        if len(kept) < len(parent.children) and isinstance(kept[-1] if kept else None, str):
+            kept[-1] = str(kept[-1]).rstrip()
+        parent.children = kept
     while note.children and not _shown(note.children[0]):
         note.children.pop(0)
 

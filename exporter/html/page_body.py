@@ -127,14 +127,16 @@ class BodyWriter:
         Args:
             source: HTML or text; without any tag that ends lines, it keeps its line ends (API 2.8).
             root: the path from the page to the site's folder: empty, or ``../``.
-            places: ids that links in other pages lead to.
+            places: ids that links in other texts lead to.
             colours: whether to highlight code that names its language.
         """
         return self._shown(source, root, places, colours=colours)[0]
 
-    def html_and_text(self, source: str, root: str, *, colours: bool = False) -> tuple[Markup, str]:
+    def html_and_text(
+        self, source: str, root: str, places: Collection[str] = (), *, colours: bool = False
+    ) -> tuple[Markup, str]:
         """Return a body as :meth:`html` and its text as :func:`~exporter.html.text.plain_text`, parsed once."""
-        html, body = self._shown(source, root, (), colours=colours)
+        html, body = self._shown(source, root, places, colours=colours)
         return html, plain_text(source, quiet=True) if body is None else text_in(body)
 
     def _shown(

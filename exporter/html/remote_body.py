@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from html import unescape
 from typing import Final, NamedTuple
 
+from exporter.html.anchors import places_between
 from exporter.html.page_body import BodyWriter, DrawnPicture
 
 _ADDRESS: Final = re.compile(r"""(?:src|href|original)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
@@ -91,7 +92,8 @@ def html_and_texts(
         page_of=asked.page_of,
         picture=asked.picture,
     )
-    made = [writer.html_and_text(source, root, colours=True) for source in sources]
+    places = places_between(sources)
+    made = [writer.html_and_text(source, root, places, colours=True) for source in sources]
     return [(str(html), text) for html, text in made], list(asked.unknown)
 
 

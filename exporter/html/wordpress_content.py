@@ -2,7 +2,7 @@
 
 WordPress stores the source and makes HTML for each page view. Line breaks become paragraphs (``wpautop``) unless the
 body has blocks. Shortcodes become elements. This module makes those that are content: captions, embedded addresses,
-players and source code. Other shortcodes stay as text. The rules are those of
+players, galleries and source code. Other shortcodes stay as text, and are named. The rules are those of
 WordPress 6's ``wp-includes/formatting.php`` and ``media.php``; tests compare the result with a real WordPress.
 """
 
@@ -10,9 +10,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Final, NamedTuple
+
+from exporter.html import wordpress_galleries
+from exporter.html.wordpress_blocks import empty_blocks, with_footnotes, with_patterns
+from exporter.html.wordpress_galleries import Attachment, attributes_of
+from exporter.model.records import Lack, Unshown
 
 _MORE: Final = re.compile(r"<!--more(.*?)-->", re.DOTALL)
 _BLOCK_COMMENT: Final = re.compile(r"<!--\s+/?wp:.*?-->\n?", re.DOTALL)
@@ -51,11 +56,15 @@ _BREAK: Final = "\x00"
 _PARAGRAPHS: Final = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _LINE_END: Final = re.compile(r"(<br\s*/?>)?[ \t]*\n[ \t]*", re.IGNORECASE)
 _SHORTCODE: Final = re.compile(
-    r"(?<!\[)\[(?P<name>caption|wp_caption|embed|audio|video|code|sourcecode)(?P<attributes>(?:\s[^\[\]]*+)?+)\]"
+    r"(?<!\[)\[(?P<name>caption|wp_caption|embed|audio|video|gallery|playlist|code|sourcecode)(?P<attributes>(?:\s[^\[\]]*+)?+)\]"
 )
-_ATTRIBUTE: Final = re.compile(r"""([a-z0-9_-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'\]]+))""")
 _PICTURE: Final = re.compile(r"\s*((?:<a\s[^>]*>\s*)?<img\s[^>]*>(?:\s*</a>)?)(.*)", re.DOTALL | re.IGNORECASE)
 _LONE_ADDRESS: Final = re.compile(r"(?m)^[ \t]*(https?://[^\s<>\"]+)[ \t]*$")
+_LEFT: Final = re.compile(r"(?<!\[)\[(?P<name>[a-zA-Z][\w-]{1,60})(?P<attributes>\s[^\[\]]*+)?/?\](?!\])", re.ASCII)
+_LEFT_END: Final = re.compile(r"\[/([a-zA-Z][\w-]{1,60})\]", re.ASCII)
+_CODE: Final = re.compile(r"<(pre|code|script|style|textarea)(?=[\s/>]).*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_MOST_NAMED: Final = 20
+"""Of the shortcodes and of the blocks of one body."""
 _PLAYED: Final = ("src", "mp3", "m4a", "ogg", "wav", "flac", "mp4", "m4v", "webm", "ogv", "wmv", "flv")
 
 
@@ -66,37 +75,90 @@ class StoredBody(NamedTuple):
         body: the part before the mark ``<!--more-->``, or all.
         more: the part after it.
         more_title: the text of the link that the mark states.
+        unshown: its parts that only the WordPress itself could show.
     """
 
     body: str
     more: str = ""
     more_title: str = ""
+    unshown: tuple[Unshown, ...] = ()
 
 
-def content(source: str) -> StoredBody:
+class Surroundings(NamedTuple):
+    """What a body shows of other records.
+
+    Attributes:
+        post_id: the number of its post.
+        patterns: the sources of the published synced patterns, by their numbers.
+        files: the files that its galleries name, by their numbers.
+        footnotes: the texts of its footnotes, as JSON.
+    """
+
+    post_id: str = ""
+    patterns: Mapping[str, str] = {}
+    files: Mapping[str, Attachment] = {}
+    footnotes: str = ""
+
+
+NOTHING: Final = Surroundings()
+
+
+def content(source: str, around: Surroundings = NOTHING) -> StoredBody:
     """Return the HTML of a body as WordPress stores it."""
-    found = _MORE.search(source)
-    if found is None:
-        return StoredBody(html(source))
+    unshown: list[Unshown] = []
     blocks = _HAS_BLOCKS in source
-    before, after = (_html(part, blocks=blocks) for part in (source[: found.start()], source[found.end() :]))
-    return StoredBody(before, after, found[1].strip())
+    source = with_patterns(source, around.patterns, unshown)
+    source = with_footnotes(source, around.footnotes, unshown)
+    unshown += [Unshown(Lack.BLOCK, name) for name in empty_blocks(source)[:_MOST_NAMED]]
+    found = _find_more(source)
+    parts = [source] if found is None else [source[: found.start()], source[found.end() :]]
+    shown = [_html(part, around, unshown, blocks=blocks) for part in parts]
+    unshown += [Unshown(Lack.SHORTCODE, name) for name in _left_shortcodes(shown)]
+    named = tuple(dict.fromkeys(unshown))
+    if found is None:
+        return StoredBody(shown[0], unshown=named)
+    return StoredBody(shown[0], shown[1], found[1].strip(), named)
 
 
 def html(source: str) -> str:
     """Return a text as WordPress stores it as HTML, without the division at ``<!--more-->``."""
-    return _html(source, blocks=_HAS_BLOCKS in source)
+    return _html(source, NOTHING, [], blocks=_HAS_BLOCKS in source)
 
 
-def _html(source: str, *, blocks: bool) -> str:
+def _html(source: str, around: Surroundings, unshown: list[Unshown], *, blocks: bool) -> str:
     source = source.replace("\r\n", "\n").replace("\r", "\n")
     source = _COMMANDS.sub("", source)
     if "[" in source:
-        source = "".join(_without_shortcodes(source))
+        source = "".join(_without_shortcodes(source, around, unshown))
     source = _LONE_ADDRESS.sub(_linked, source)
     if blocks:
-        return _BLOCK_COMMENT.sub("", source).strip("\n")
+        return _without_block_comments(source).strip("\n")
     return paragraphs(source)
+
+
+def _find_more(source: str) -> re.Match[str] | None:
+    """Return the mark that divides a body; nothing after the last end of a comment is one."""
+    return _MORE.search(source, 0, source.rfind("-->") + len("-->")) if "<!--more" in source else None
+
+
+def _without_block_comments(source: str) -> str:
+    # After the last end of a comment, each beginning would be followed to the end of the text.
+    end = source.rfind("-->") + len("-->\n")
+    return _BLOCK_COMMENT.sub("", source[:end]) + source[end:]
+
+
+def _left_shortcodes(shown: list[str]) -> list[str]:
+    """Return the names of the shortcodes that stayed as text, each once."""
+    found: dict[str, None] = {}
+    for text in shown:
+        if "[" not in text:
+            continue
+        plain = _CODE.sub("", text)
+        ended = set(_LEFT_END.findall(plain))
+        for each in _LEFT.finditer(plain):
+            if each["name"] in ended or "=" in (each["attributes"] or ""):
+                found[each["name"]] = None
+    return list(found)[:_MOST_NAMED]
 
 
 def _linked(found: re.Match[str]) -> str:
@@ -104,7 +166,7 @@ def _linked(found: re.Match[str]) -> str:
     return f'<a href="{address}">{address}</a>'
 
 
-def _without_shortcodes(source: str) -> Iterator[str]:
+def _without_shortcodes(source: str, around: Surroundings, unshown: list[Unshown]) -> Iterator[str]:
     """Yield a body with elements in place of the shortcodes that are content."""
     done = 0
     endless: set[str] = set()
@@ -112,11 +174,17 @@ def _without_shortcodes(source: str) -> Iterator[str]:
         if found.start() < done:
             continue
         end_tag = f"[/{found['name']}]"
-        end = -1 if end_tag in endless else source.find(end_tag, found.end())
-        if end < 0:
-            endless.add(end_tag)
-        inside = None if end < 0 else source[found.end() : end]
-        shown = _shortcode(found["name"], found["attributes"], inside)
+        if found["name"] in wordpress_galleries.NAMES:
+            end = found.end() if source.startswith(end_tag, found.end()) else -1
+            shown = wordpress_galleries.gallery(
+                found["name"], found["attributes"], around.files, around.post_id, unshown
+            )
+        else:
+            end = -1 if end_tag in endless else source.find(end_tag, found.end())
+            if end < 0:
+                endless.add(end_tag)
+            inside = None if end < 0 else source[found.end() : end]
+            shown = _shortcode(found["name"], found["attributes"], inside)
         if shown is None:
             continue
         yield source[done : found.start()]
@@ -127,7 +195,7 @@ def _without_shortcodes(source: str) -> Iterator[str]:
 
 def _shortcode(name: str, written: str, inside: str | None) -> str | None:
     """Return a shortcode as HTML; ``None`` if it remains text."""
-    attributes = {found[1]: next(filter(None, found.groups()[1:]), "") for found in _ATTRIBUTE.finditer(written)}
+    attributes = attributes_of(written)
     if name in {"caption", "wp_caption"}:
         return None if inside is None else _caption(attributes, inside)
     if name in {"code", "sourcecode"}:

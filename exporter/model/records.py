@@ -73,6 +73,37 @@ class CommentKind(StrEnum):
     PINGBACK = "pingback"
 
 
+class Lack(StrEnum):
+    """Why a reader of the blog saw something that no view of a record shows."""
+
+    SHORTCODE = "shortcode"
+    """A mark in the text that a program of the blog replaces; it stays as text."""
+    BLOCK = "block"
+    """A block without content of its own, which a program of the blog fills."""
+    PATTERN = "pattern"
+    """A text that entries share, which the source does not have, or which is not published."""
+    PATTERNS_LARGE = "patterns_large"
+    """More repetitions of such texts than an entry may show."""
+    PICTURES = "pictures"
+    """A gallery with pictures that the source does not have."""
+    RECORDINGS = "recordings"
+    """A list of recordings that the source does not have."""
+    NOTES = "notes"
+    """Footnotes whose texts are missing or cannot be read."""
+
+
+class Unshown(NamedTuple):
+    """A part of an entry that readers of the blog saw, and that its record cannot show.
+
+    Attributes:
+        lack: what it is.
+        name: the name or number by which the entry names it; may be empty.
+    """
+
+    lack: Lack
+    name: str = ""
+
+
 class Category(NamedTuple):
     """A category.
 
@@ -120,6 +151,7 @@ class Post:
         access: the service's code for who may see it, whose meaning only the owner knows.
         comments_open: whether it takes comments.
         pings_open: whether it takes trackbacks.
+        unshown: its parts that readers of the blog saw, and that its record cannot show.
         facts: further fields of Markdown's front matter, by the service's names.
         raw: the full record; empty if it has only a list item.
         item: its list item, if any.
@@ -154,6 +186,7 @@ class Post:
     access: str = ""
     comments_open: bool | None = None
     pings_open: bool | None = None
+    unshown: tuple[Unshown, ...] = ()
     facts: Mapping[str, str | bool | None] = field(default_factory=dict)
     raw: Raw = field(repr=False, compare=False, default_factory=dict)
     item: Raw | None = field(repr=False, compare=False, default=None)

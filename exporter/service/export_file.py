@@ -56,6 +56,27 @@ class FoundRecord(NamedTuple):
     raw: dict[str, Any]
 
 
+class WantedParts(NamedTuple):
+    """The records of the same blog that an entry shows parts of. They may come later or in another part of the file.
+
+    Attributes:
+        files: ids of files.
+        entries: ids of entries that several entries show, such as synced patterns.
+        parents: ids of entries, for all files that belong to them; an empty text stands for the entry itself.
+    """
+
+    files: tuple[str, ...] = ()
+    entries: tuple[str, ...] = ()
+    parents: tuple[str, ...] = ()
+
+
+class FoundParts(NamedTuple):
+    """The records that :class:`WantedParts` names, as far as the file has them, by their ids."""
+
+    files: Mapping[str, Raw]
+    entries: Mapping[str, Raw]
+
+
 class Misread(NamedTuple):
     """A part of an export file that fits no rule.
 
@@ -139,12 +160,22 @@ class ExportFile(StatedService):
         """Return the blog's address if a record states it, otherwise an empty text."""
         return ""
 
-    def wanted_file(self, _raw: Raw) -> str:
-        """Return the id of the file record whose address an entry shows as its picture, or an empty text.
+    def wanted(self, _raw: Raw) -> WantedParts:
+        """Return the records of which an entry shows parts."""
+        return WantedParts()
 
-        That record may come later or in another part. The index adds its address to the entry as ``featured``.
-        """
+    def parent(self, _raw: Raw) -> str:
+        """Return the id of the entry that a file belongs to, or an empty text."""
         return ""
+
+    def completed(self, raw: Raw, _found: FoundParts) -> dict[str, Any]:
+        """Return an entry's record with the parts of other records that it shows, so that it can be read alone."""
+        return dict(raw)
+
+    def lacks(self, raw: Raw) -> Iterator[str]:
+        """Yield a sentence for each part of a completed entry that its readers saw and the file does not have."""
+        del raw
+        yield from ()
 
     def likenesses(self, _kind: Kind, _raw: Raw) -> tuple[str, ...]:
         """Return the facts by which a record without a stated id is found again after an edit, the surest first.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -18,6 +18,7 @@ from markupsafe import Markup
 from exporter import lossless_json
 from exporter.archive.archive import Archive
 from exporter.export.record_values import texts_of
+from exporter.html.anchors import places_between
 from exporter.html.dates import Dates
 from exporter.html.diff import count_changes, in_context, value_text, word_diff
 from exporter.html.local_links import AssetMap
@@ -164,7 +165,9 @@ class OneFilePages:
         title = one_line(self._service.title(kind, data)) or record_id
         post = self._service.post(data) if kind is Kind.ENTRIES else None
         comment = self._service.comment(data) if kind is Kind.COMMENTS else None
-        named = [text for name in self._service.bodies.get(kind, ()) if isinstance(text := data.get(name), str)]
+        named = (text for name in self._service.bodies.get(kind, ()) if isinstance(text := data.get(name), str))
+        texts = list(texts_of(self._service, kind, data) or named)
+        places = places_between(texts)
         return self._page(title, "record.html", {
             "title": title,
             "kind": kind,
@@ -172,7 +175,7 @@ class OneFilePages:
             "post": post,
             "version": self._version(version),
             "gone": None if gone is None else self._version(gone),
-            "texts": [self._shown(bodies, text) for text in named or texts_of(self._service, kind, data)],
+            "texts": [self._shown(bodies, text, places) for text in texts],
             "comment": comment and self._parts.comment(comment, self._shown(bodies, comment.text)),
             "rows": [(visible(name)[0], visible(_sent(value))[0]) for name, value in data.items()],
         })  # fmt: skip
@@ -192,8 +195,8 @@ class OneFilePages:
         assets = _Assets(self._archive, version, self._base)
         return BodyWriter(assets.local_path, self._base, self._language, alone=True, drawn=self._pictures.fits)
 
-    def _shown(self, bodies: BodyWriter, source: str) -> Markup:
-        return self._pictures.inlined(bodies.html(source, ""))
+    def _shown(self, bodies: BodyWriter, source: str, places: Collection[str] = ()) -> Markup:
+        return self._pictures.inlined(bodies.html(source, "", places))
 
     def _change(self, change: RecordChange, writer: ChangeWriter, bodies: Bodies) -> _Change:
         picture = Markup()

@@ -24,7 +24,7 @@ from exporter.http.transport import Statistics
 from exporter.message import message, system_reason
 from exporter.model.exchange import Held, Request, Response
 from exporter.model.kinds import Kind
-from exporter.service.export_file import ExportFile, FoundRecord, Misread, page_records
+from exporter.service.export_file import ExportFile, FoundParts, FoundRecord, Misread, WantedParts, page_records
 from exporter.source import content_ids
 from exporter.source.content_ids import ArchivedRecords, ContentIds, NoRecords, digest_of, without_ids
 from exporter.source.export_files import ExportFiles, ExportPart
@@ -35,6 +35,13 @@ MAX_NOTES: Final = 1000
 """Parts that fit no rule and are named; the others are counted."""
 _CHECKED_RECORDS: Final = 1_000
 _LOST_PARTS: Final = 100
+_MAX_PART_BYTES: Final = 1024**2
+"""Of a record that others show parts of."""
+_MAX_PARTS: Final = 1_000
+"""Records that one entry shows parts of."""
+_MAX_ALL_PARTS: Final = 1_000_000
+_MAX_ADDED_BYTES: Final = 256 * 1024**2
+"""Of all parts that are added to entries, each counted as often as an entry shows it."""
 _SCHEMA: Final = """
 PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
@@ -45,10 +52,13 @@ CREATE INDEX proposals ON records (kind, proposal, digest, post);
 CREATE TABLE comment_counts (post INTEGER PRIMARY KEY, comments INTEGER);
 CREATE TABLE numbers (kind TEXT, id TEXT, number INTEGER, PRIMARY KEY (kind, id)) WITHOUT ROWID;
 CREATE TABLE turns (kind TEXT, id TEXT, turn INTEGER, PRIMARY KEY (kind, id)) WITHOUT ROWID;
-CREATE TABLE wanted (entry INTEGER, file TEXT);
+CREATE TABLE wanting (entry INTEGER);
+CREATE TABLE children (parent TEXT, file INTEGER);
+CREATE INDEX parents ON children (parent);
 """
 """A record's ``n`` is its number in its kind, and ``post`` that of a comment's entry. ``proposal`` is the id that its
-format proposes. ``numbers`` has the last number behind a proposal, and ``turns`` counts equal records of a part."""
+format proposes. ``numbers`` has the last number behind a proposal, and ``turns`` counts equal records of a part.
+``wanting`` has the entries that show parts of other records, and ``children`` the files of entries."""
 
 
 @dataclass
@@ -78,6 +88,8 @@ class FileIndex:
     _current: int | None = None
     _proposal: str = ""
     _again: bool = False
+    _parts_left: int = _MAX_ALL_PARTS
+    _bytes_left: int = _MAX_ADDED_BYTES
 
     def build(self, check: Callable[[], None] = lambda: None) -> None:
         """Read the files; ``check`` is called often and may raise to stop.
@@ -105,7 +117,7 @@ class FileIndex:
             "INSERT INTO comment_counts SELECT post, COUNT(*) FROM records WHERE kind = ? GROUP BY post",
             (str(Kind.COMMENTS),),
         )
-        self._add_featured()
+        self._complete_entries()
         self._database.commit()
 
     def _open(self) -> None:
@@ -160,10 +172,8 @@ class FileIndex:
             text = message("{file}, line {line}: {reason}", file=part.name, line=found.line, reason=found.reason)
             if found.lost:
                 self._lose(text)
-            elif len(self.notes) < MAX_NOTES:
-                self.notes.append(text)
             else:
-                self.uncounted += 1
+                self._note(text)
             return
         if not self.address:
             self.address = self.service.blog_address(found.raw)
@@ -171,10 +181,12 @@ class FileIndex:
             self._proposal = found.id
             self._database.execute("DELETE FROM turns WHERE kind = ?", (str(Kind.COMMENTS),))
             self._current, self._again = self._store(found)
-            if not self._again and (wanted := self.service.wanted_file(found.raw)):
-                self._database.execute("INSERT INTO wanted VALUES (?, ?)", (self._current, wanted))
+            if not self._again and any(self.service.wanted(found.raw)):
+                self._database.execute("INSERT INTO wanting VALUES (?)", (self._current,))
         else:
-            self._store(found)
+            number, again = self._store(found)
+            if found.kind is Kind.FILES and not again and (parent := self.service.parent(found.raw)):
+                self._database.execute("INSERT INTO children VALUES (?, ?)", (parent, number))
 
     def _store(self, found: FoundRecord) -> tuple[int, bool]:
         """Store a record, unless it repeats one; return the number of either, and whether it does."""
@@ -226,16 +238,72 @@ class FileIndex:
             if taken is None:
                 return found
 
-    def _add_featured(self) -> None:
-        """Add the addresses of their pictures to the entries that name one."""
-        for entry, file in self._database.execute("SELECT entry, file FROM wanted"):
-            wanted = self.record(Kind.FILES, file)
-            url = "" if wanted is None else self.service.upload(lossless_json.loads(wanted)).url
-            if url:
-                where = str(Kind.ENTRIES), entry
-                (data,) = self._database.execute("SELECT data FROM records WHERE kind = ? AND n = ?", where).fetchone()
-                data = lossless_json.dumps({**lossless_json.loads(data), "featured": url})
-                self._database.execute("UPDATE records SET data = ? WHERE kind = ? AND n = ?", (data, *where))
+    def _complete_entries(self) -> None:
+        """Add to each entry the parts of other records that it shows."""
+        for (entry,) in self._database.execute("SELECT entry FROM wanting"):
+            where = str(Kind.ENTRIES), entry
+            record_id, data = self._database.execute(
+                "SELECT id, data FROM records WHERE kind = ? AND n = ?", where
+            ).fetchone()
+            raw = lossless_json.loads(data)
+            completed = self.service.completed(raw, self._found(raw, str(record_id)))
+            written = lossless_json.dumps(completed)
+            self._bytes_left -= len(written) - len(data)
+            if self._bytes_left < 0 or self._parts_left < 0:
+                self._lose(message("patterns and galleries are missing from entry {id} on: too many", id=record_id))
+                return
+            if completed != raw:
+                self._database.execute("UPDATE records SET data = ? WHERE kind = ? AND n = ?", (written, *where))
+            for reason in self.service.lacks(completed):
+                self._note(message("entry {id}: {reason}", id=record_id, reason=reason))
+
+    def _found(self, raw: Mapping[str, Any], record_id: str) -> FoundParts:
+        """Return the records of which an entry shows parts, also through others."""
+        files: dict[str, dict[str, Any]] = {}
+        entries: dict[str, dict[str, Any]] = {}
+        todo = [self.service.wanted(raw)]
+        size = 0
+        while todo:
+            wanted = todo.pop()
+            asked = [(Kind.FILES, each) for each in (*wanted.files, *self._children(wanted, record_id))]
+            for kind, each in [*asked, *((Kind.ENTRIES, each) for each in wanted.entries)]:
+                into = files if kind is Kind.FILES else entries
+                if each in into or len(files) + len(entries) >= _MAX_PARTS:
+                    continue
+                part = self._part(kind, each)
+                if part is not None and size < _MAX_PART_BYTES:
+                    into[each], length = part
+                    size += length
+                    if kind is Kind.ENTRIES:
+                        todo.append(self.service.wanted(into[each]))
+        return FoundParts(files, entries)
+
+    def _children(self, wanted: WantedParts, record_id: str) -> Iterator[str]:
+        """Yield the ids of the files that belong to entries."""
+        for parent in wanted.parents:
+            yield from (
+                each
+                for (each,) in self._database.execute(
+                    "SELECT id FROM children JOIN records ON kind = 'files' AND n = file WHERE parent = ?"
+                    " ORDER BY n LIMIT ?",
+                    (parent or record_id, _MAX_PARTS),
+                )
+            )
+
+    def _part(self, kind: Kind, record_id: str) -> tuple[dict[str, Any], int] | None:
+        """Return a record and its bytes, unless it is too large to be a part of others."""
+        self._parts_left -= 1
+        row = self._database.execute(
+            "SELECT data, length(data) FROM records WHERE kind = ? AND id = ? AND length(data) <= ?",
+            (str(kind), record_id, _MAX_PART_BYTES),
+        ).fetchone()
+        return None if row is None else (lossless_json.loads(row[0]), int(row[1]))
+
+    def _note(self, text: str) -> None:
+        if len(self.notes) < MAX_NOTES:
+            self.notes.append(text)
+        else:
+            self.uncounted += 1
 
     def _lose(self, text: str) -> None:
         if len(self.losses) < _LOST_PARTS:

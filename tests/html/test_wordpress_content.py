@@ -48,9 +48,9 @@ def test_a_caption_is_a_figure(source: str) -> None:
 
 
 def test_the_mark_divides_a_body() -> None:
-    assert content("一\n<!--more つづきを読む-->\n二") == ("<p>一</p>", "<p>二</p>", "つづきを読む")
+    assert content("一\n<!--more つづきを読む-->\n二")[:3] == ("<p>一</p>", "<p>二</p>", "つづきを読む")
     blocks = "<!-- wp:paragraph -->\n<p>a</p>\n<!-- /wp:paragraph -->\n\n<!-- wp:more -->\n<!--more-->\n<!-- /wp:more -->\n\n<!-- wp:paragraph -->\n<p>b</p>\n<!-- /wp:paragraph -->"
-    assert content(blocks) == ("<p>a</p>", "<p>b</p>", "")
+    assert content(blocks)[:3] == ("<p>a</p>", "<p>b</p>", "")
 
 
 @given(st.text(alphabet=st.sampled_from("ab\n<>/ph[]c-!\"'= \x00")))

@@ -166,7 +166,7 @@ def test_an_attachment_is_a_file() -> None:
 
 def test_the_featured_picture_is_wanted_by_its_number() -> None:
     (found,) = records(channel(item(1, extra=meta("_thumbnail_id", "9"))), Kind.ENTRIES)
-    assert SERVICE.wanted_file(found.raw) == "9"
+    assert SERVICE.wanted(found.raw).files == ("9",)
     assert SERVICE.post({**found.raw, "featured": "https://a.example/x.jpg"}).featured == "https://a.example/x.jpg"
 
 

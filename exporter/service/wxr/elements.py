@@ -63,7 +63,9 @@ _LISTS: Final = frozenset(
         "category wp:author wp:category wp:commentmeta wp:postmeta wp:tag wp:term wp:termmeta",
     )
 )
-_RESERVED: Final = frozenset({"author_name", "by_blog_author", "category_parents", "featured", "id", "post_id"})
+_RESERVED: Final = frozenset(
+    re.split(" ", "attachments author_name by_blog_author category_parents featured id patterns post_id")
+)
 """Members that this program adds; an element with such a name is ``rss:NAME``."""
 _VOID: Final = frozenset(
     re.split(

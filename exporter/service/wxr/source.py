@@ -32,7 +32,7 @@ from exporter.model.records import (
     User,
 )
 from exporter.service.declarations import WXR
-from exporter.service.export_file import ExportFile, FoundRecord, Misread
+from exporter.service.export_file import ExportFile, FoundParts, FoundRecord, Misread, WantedParts
 from exporter.service.interface import Capabilities, Role, Values
 from exporter.service.wxr.members import Channel, Item, LateComment, Members, all_of, text_of
 from exporter.setting_types import zone
@@ -141,7 +141,8 @@ class WxrFile(ExportFile):
             "wp:post_modified_gmt": "updated", "wp:status": "access", "wp:comment_status": "comments_open",
             "wp:ping_status": "pings_open", "dc:creator": "author", "author_name": "author", "link": "permalink",
             "excerpt:encoded": "excerpt", "category": "categories", "category_parents": "categories",
-            "featured": "featured", "wp:post_date": "date", "wp:post_date_gmt": "date", "pubDate": "date",
+            "featured": "featured", "attachments": "body", "patterns": "body", "wp:post_date": "date",
+            "wp:post_date_gmt": "date", "pubDate": "date",
         },
         Kind.COMMENTS: {
             "wp:comment_date": "date", "wp:comment_date_gmt": "date", "wp:comment_author": "name",
@@ -242,10 +243,38 @@ class WxrFile(ExportFile):
         )
         return next((text for value in values if (text := _address(text_of(value)))), "")
 
-    def wanted_file(self, raw: Raw) -> str:
-        """Return the id of an entry's featured picture."""
-        found = _meta(raw, _FEATURED)
+    def wanted(self, raw: Raw) -> WantedParts:
+        """Return an entry's featured picture, the files of its galleries, and its synced patterns."""
+        from exporter.service.wxr.shown_records import wanted  # noqa: PLC0415 - the registry imports this module
+
+        featured = _meta(raw, _FEATURED)
+        found = wanted(text_of(raw.get(_BODY)))
+        return found._replace(files=(featured, *found.files)) if _NUMBER.fullmatch(featured) else found
+
+    def parent(self, raw: Raw) -> str:
+        """Return the number of the post that a file was uploaded to."""
+        found = text_of(raw.get("wp:post_parent")).strip()
         return found if _NUMBER.fullmatch(found) else ""
+
+    def completed(self, raw: Raw, found: FoundParts) -> dict[str, Any]:
+        """Return an entry's record with its featured picture, the files of its galleries, and its synced patterns."""
+        from exporter.service.wxr.shown_records import attachments, has_files, patterns  # noqa: PLC0415 - as above
+
+        featured = found.files.get(_meta(raw, _FEATURED))
+        sources = patterns(found.entries)
+        shows_files = any(map(has_files, (text_of(raw.get(_BODY)), *sources.values())))
+        added = {
+            "featured": "" if featured is None else self.upload(featured).url,
+            "patterns": sources,
+            "attachments": attachments(self, found.files) if shows_files else [],
+        }
+        return {**raw, **{name: value for name, value in added.items() if value}}
+
+    def lacks(self, raw: Raw) -> Iterator[str]:
+        """Yield a sentence for each synced pattern, gallery or list of footnotes that an entry shows incompletely."""
+        from exporter.service.wxr.shown_records import lacks  # noqa: PLC0415 - as above
+
+        yield from (problem.reason for problem in lacks(self.post(raw).unshown))
 
     def title(self, kind: Kind, raw: Raw) -> str:
         """Return a record's title or name."""
@@ -261,10 +290,11 @@ class WxrFile(ExportFile):
         if raw is None:
             return self.listed(item or {})
         from exporter.html.wordpress_content import content  # noqa: PLC0415 - the registry imports this module
+        from exporter.service.wxr.shown_records import lacks, surroundings  # noqa: PLC0415 - as above
 
         read = _Reader(raw, self.timezone)
         audience = self._audience(raw)
-        shown = content(text_of(raw.get(_BODY)))
+        shown = content(text_of(raw.get(_BODY)), surroundings(raw, _meta(raw, "footnotes")))
         categories = _categories(raw)
         kind = _type(raw)
         status = text_of(raw.get("wp:status")).strip()
@@ -292,6 +322,7 @@ class WxrFile(ExportFile):
             access=str(audience or ""),
             comments_open=_open(raw.get("wp:comment_status")),
             pings_open=_open(raw.get("wp:ping_status")),
+            unshown=shown.unshown,
             facts={
                 **({"status": status} if status != "publish" else {}),
                 **({"type": kind} if kind not in {"", *_PUBLIC_TYPES} else {}),
@@ -300,7 +331,7 @@ class WxrFile(ExportFile):
             },
             raw=raw,
             item=item,
-            problems=tuple(read.problems),
+            problems=(*read.problems, *lacks(shown.unshown)),
         )
 
     def _audience(self, raw: Raw) -> Audience | None:

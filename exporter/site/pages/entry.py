@@ -12,6 +12,7 @@ from typing import Final
 
 from exporter import lossless_json
 from exporter.export.interface import ViewFile
+from exporter.html.anchors import places_between
 from exporter.html.embedded import embedded
 from exporter.html.remote_body import MadeBodies
 from exporter.html.tree import BODY_CHARACTERS
@@ -239,7 +240,8 @@ class _EntryPage:
         """Return the entry's parts, and keep its texts for the search, which follows soon."""
         if made is None:
             bodies = self._site.bodies_of(self._post.id)
-            made = [bodies.html_and_text(source, self._root, colours=True) for source in self.sources()]
+            places = places_between(self.sources())
+            made = [bodies.html_and_text(source, self._root, places, colours=True) for source in self.sources()]
         (body, text), (more, more_text) = made
         own = searched_text(entry, text, more_text, self._others)
         self._site.keep_searched(self._post.id, Searched(own, list(map(searched_comment, comments))))
