@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from exporter.compare.archived import slug_of
 from exporter.compare.comments import compare_comments, find_comments, notices_as_comments
+from exporter.compare.marks import STYLED, lost_links, lost_passages
 from exporter.compare.matching import Matches
 from exporter.compare.pictures import compare_pictures
 from exporter.compare.posts import (
@@ -42,6 +43,7 @@ _OWN_SLUGS_SHARE: Final = 0.5
 
 _OWN_RULE: Final = message("the new home makes slugs by its own rule")
 _CONTEXT_LETTERS: Final = 10
+_PASSAGE_LETTERS: Final = 40
 _UNIQUE_LETTERS: Final = 6
 """A longer comment is not on a page by chance."""
 
@@ -142,6 +144,7 @@ class _Comparing:
             old.id: [place_of_page(each) for each in new.addresses] for old, new in pairs if old.asked and new.addresses
         }
         self._shows_comments = _shows_comments(pairs)
+        self._shows_styles = any(new.whole or _shows_styles(old, new) for old, new in pairs)
         self._stated = StatedComparison(self._home, self._facts, self._followed, self._scope, place_of_page, leads_to)
 
     def results(self) -> tuple[list[PostResult], int]:
@@ -190,7 +193,8 @@ class _Comparing:
             (Aspect.TITLE, self._title), (Aspect.TEXT, self._text), (Aspect.DATE, self._date),
             (Aspect.SLUG, self._slug), (Aspect.CATEGORY, self._category), (Aspect.PICTURES, self._pictures),
             (Aspect.TEXT, self._players), (Aspect.TEXT, self._lines),
-            (Aspect.LINKS, self._links), (Aspect.LINKS, self._own_links), (Aspect.COMMENTS, self._comments),
+            (Aspect.LINKS, self._links), (Aspect.LINKS, self._own_links), (Aspect.LINKS, self._other_links),
+            (Aspect.FORMATTING, self._formatting), (Aspect.COMMENTS, self._comments),
         ):  # fmt: skip
             if aspect in self._scope.aspects:
                 yield from compare(old, new)
@@ -329,6 +333,30 @@ class _Comparing:
                 return address
         return ""
 
+    def _other_links(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
+        """Yield the links to other sites, to files and inside the text that lead elsewhere or are none."""
+        if new.status is ShownAs.PASSWORD or old.marked is None or new.marked is None:
+            return  # :meth:`_formatting` reports this
+        for each, now in lost_links(old.marked.links, new.marked.links, new.marked.frames):
+            if _arrived(each.words, old, new) and not (self._home.words and each.address == "#"):
+                yield Difference(Fault.LINK_ELSEWHERE, " ".join(filter(None, (each.words, each.address))), now)
+
+    def _formatting(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
+        """Yield the marked passages whose text arrived without the mark."""
+        if new.status is ShownAs.PASSWORD:
+            return
+        if old.marked is None or new.marked is None:
+            self._skip(Aspect.FORMATTING, message("the texts are too complex"), asked=False)
+            return
+        for key, passages in old.marked.passages.items():
+            lost = lost_passages(passages, new.marked.passages.get(key, ()))
+            if key == STYLED and lost and not self._shows_styles:
+                self._skip(Aspect.FORMATTING, message("the new home shows no colours and sizes"), asked=False)
+                continue
+            for each in lost:
+                if _arrived(each, old, new):
+                    yield Difference(key[0], _cut(each))
+
     def _comments(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if new.comments is not None:
             olds = old.comments
@@ -385,6 +413,22 @@ def _shows_comments(pairs: Sequence[tuple[OldPost, NewPost]]) -> bool:
         if new.comments is None
         for comment in old.comments
     )
+
+
+def _shows_styles(old: OldPost, new: NewPost) -> bool:
+    """Return whether a page shows a coloured or resized passage of an entry."""
+    olds = () if old.marked is None else old.marked.passages.get(STYLED, ())
+    news = () if new.marked is None else new.marked.passages.get(STYLED, ())
+    return bool(news) and len(lost_passages(olds, news)) < len(olds)
+
+
+def _arrived(passage: str, old: OldPost, new: NewPost) -> bool:
+    """Return whether the new home has the text of a passage as often as the entry. A missing text is reported alone."""
+    return new.letters.count(passage) >= max(1, old.letters.count(passage))
+
+
+def _cut(passage: str) -> str:
+    return passage if len(passage) <= _PASSAGE_LETTERS else f"{passage[: _PASSAGE_LETTERS - 1]}…"
 
 
 def place_of_page(address: str) -> str:

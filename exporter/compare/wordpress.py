@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from exporter.compare.addresses import follow
 from exporter.compare.archived import players, shown_pictures, slug_of
+from exporter.compare.marks import read_shown
 from exporter.compare.pictures import PictureReader
 from exporter.compare.posts import Aspect, HomeState, NewComment, NewPost, ShownAs, Unchecked, When
 from exporter.compare.texts import body_letters, lettered_body, word_letters
@@ -300,7 +301,7 @@ def _post(raw: Any, known: _Known) -> _Read:
     links = (absolute(found.text, link) for found in embedded(content) if found.use is Use.LINKED)
     shown = (absolute(address, link) for address in shown_pictures(content))
     playing = players(content)
-    text = lettered_body(content)
+    text, tree = lettered_body(content)
     post = NewPost(
         key=link or str(number),
         titles=(unescape(_title(raw)),),
@@ -321,6 +322,7 @@ def _post(raw: Any, known: _Known) -> _Read:
         author=None if known.authors is None else known.authors.get(author, ""),
         is_page=page,
         excerpt=_excerpt(raw),
+        marked=None if tree is None else read_shown(tree, link),
     )
     return post, _reference(raw, "featured_media")
 
