@@ -61,7 +61,6 @@ _HTML_ADDRESS: Final = re.compile(
 _NUMBER: Final = re.compile(r"^[ \t>]*[0-9]{1,9}[.)](?=[ \t])", re.MULTILINE)
 """A list item's number, which is not text of the post."""
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
-_NOTE_MARK: Final = re.compile(r"\[\^[^\[\]\s]{1,40}\]")
 _SIGNS: Final = re.compile(
     r"\{(?:attach|filename|static)\}|\{% (?:end)?raw %\}|\{\{ \"([^\"\n]*)\"(?: \| relative_url)? \}\}"
 )
@@ -298,9 +297,9 @@ def read_markdown(text: str, path: str, address: str) -> NewPost:
 
 
 def _marks(body: str, address: str) -> Marked | None:
-    """Return the marks and links in Markdown, read as CommonMark without its footnotes."""
+    """Return the marks and links in Markdown, read as CommonMark with tables and struck text."""
     try:
-        return marks_in_words(read_shown(parse(from_markdown(_NOTE_MARK.sub("", body), tables=True)), address))
+        return marks_in_words(read_shown(parse(from_markdown(body, tables=True)), address))
     except TooComplex:
         return None
 

@@ -274,6 +274,7 @@ class OldPost:
         stated: the parts that only some services state; ``None`` for other services.
         marked: its marks and its links, except those to its own posts. The address of a link that does not have to keep
             its address is empty, and that of a link inside the text is ``#``. ``None`` if it is too complex.
+        given_name: the name in its address that a move reported, in the form of ``slugs``; empty without one.
     """
 
     id: str
@@ -293,6 +294,7 @@ class OldPost:
     own_links: tuple[str, ...] = ()
     stated: StatedParts | None = None
     marked: Marked | None = _UNMARKED
+    given_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,6 +430,21 @@ class Unchecked:
 
 
 @dataclass(frozen=True, slots=True)
+class Announced:
+    """A difference that an export or move reported before, or that the kind of home always has.
+
+    Attributes:
+        aspect: the part.
+        count: the number of posts with it.
+        why: the reason, as the end of a sentence.
+    """
+
+    aspect: Aspect
+    count: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class HomeState:
     """The content of a new home.
 
@@ -442,6 +459,7 @@ class HomeState:
         categories: all its categories and tags if everybody can see them; else ``None``.
         authors: the names of all its users; ``None`` if it does not say.
         exact: whether it tells private posts, drafts and scheduled posts apart.
+        strips_frames: whether it removes frames and scripts from the posts of the user who moves them.
     """
 
     kind: str
@@ -454,6 +472,7 @@ class HomeState:
     categories: Sequence[str] | None = None
     authors: Sequence[str] | None = None
     exact: bool = False
+    strips_frames: bool = False
 
 
 class Home(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -17,6 +17,7 @@ from exporter.compare.marks import STYLED, lost_links, lost_passages
 from exporter.compare.matching import Matches
 from exporter.compare.pictures import compare_pictures
 from exporter.compare.posts import (
+    Announced,
     Aspect,
     Difference,
     Fault,
@@ -29,7 +30,7 @@ from exporter.compare.posts import (
     Unchecked,
     When,
 )
-from exporter.compare.stated import StatedComparison
+from exporter.compare.stated import CUT, StatedComparison, is_cut
 from exporter.compare.texts import first_difference, same_words, word_letters
 from exporter.html.links import host_of
 from exporter.message import message
@@ -41,7 +42,9 @@ _TIME_TOLERANCE: Final = timedelta(minutes=2)
 _OWN_SLUGS_SHARE: Final = 0.5
 """If more than this share of a home's slugs differs from those of exports, the home makes slugs by its own rule."""
 
+_STRIPPED: Final = message("WordPress removes videos, sounds and frames from posts of this user, as the move warned")
 _OWN_RULE: Final = message("the new home makes slugs by its own rule")
+_FEW_PAGES: Final = 3
 _CONTEXT_LETTERS: Final = 10
 _PASSAGE_LETTERS: Final = 40
 _UNIQUE_LETTERS: Final = 6
@@ -70,6 +73,7 @@ class Comparison:
         not_asked: the number of entries that were not to be moved and are not shown.
         later_comments: the number of comments in the new home that the archive does not have.
         unchecked: the parts that were not compared.
+        announced: the differences that are none, because they were reported before.
     """
 
     results: Sequence[PostResult]
@@ -77,6 +81,7 @@ class Comparison:
     not_asked: int
     later_comments: int
     unchecked: Sequence[Unchecked]
+    announced: Sequence[Announced] = ()
 
     @property
     def identical(self) -> int:
@@ -114,7 +119,8 @@ def reconcile(
     comparing = _Comparing(olds, home, matches, facts, scope, followed or {})
     results, not_asked = comparing.results()
     extra = [home.posts[new] for new in matches.extra if home.posts[new].article and Aspect.EXTRA in scope.aspects]
-    return Comparison(results, extra, not_asked, comparing.later_comments, [*home.unchecked, *comparing.unchecked()])
+    unchecked = [*home.unchecked, *comparing.unchecked()]
+    return Comparison(results, extra, not_asked, comparing.later_comments, unchecked, comparing.announced())
 
 
 @dataclass
@@ -136,6 +142,7 @@ class _Comparing:
     def __post_init__(self) -> None:
         self._news = self._home.posts
         self._skipped: Counter[tuple[Aspect, str, bool]] = Counter()
+        self._announced: Counter[tuple[Aspect, str]] = Counter()
         self._not_held = 0
         pairs = [(self._olds[old], self._news[new]) for old, new in self._matches.pairs.items()]
         self._own_names = _has_own_names(pairs)
@@ -145,7 +152,12 @@ class _Comparing:
         }
         self._shows_comments = _shows_comments(pairs)
         self._shows_styles = any(new.whole or _shows_styles(old, new) for old, new in pairs)
-        self._stated = StatedComparison(self._home, self._facts, self._followed, self._scope, place_of_page, leads_to)
+        self._shows_categories = _shows_names(pairs, _categories)
+        self._stated = StatedComparison(
+            self._home, self._facts, self._followed, self._scope, place_of_page, leads_to,
+            shows_categories=self._shows_categories,
+            shows_tags=_shows_names(pairs, lambda old: () if old.stated is None else old.stated.tags),
+        )  # fmt: skip
 
     def results(self) -> tuple[list[PostResult], int]:
         """Return the results, and the number of entries without one because they were not to be moved."""
@@ -183,6 +195,10 @@ class _Comparing:
                 Aspect.PICTURES, self._not_held, message("the archive does not have them either"), asked=False
             )
 
+    def announced(self) -> list[Announced]:
+        """Return the differences that were reported before."""
+        return [Announced(aspect, count, why) for (aspect, why), count in self._announced.items()]
+
     def _pair(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if not self._is_as_visible(old, new):
             before = old.status if old.stated is None else old.stated.audience or old.status
@@ -201,6 +217,8 @@ class _Comparing:
         for found in self._stated.compare(old, new):
             if isinstance(found, Unchecked):
                 self._skip(found.aspect, found.why, found.count, asked=found.asked)
+            elif isinstance(found, Announced):
+                self._announced[found.aspect, found.why] += found.count
             else:
                 yield found
 
@@ -242,7 +260,9 @@ class _Comparing:
         # Markdown exports replace a player by a link to the player's host or to its page.
         hosts = set(filter(None, map(host_of, new.links)))
         linked = sum(any(host in unquote(address) for host in hosts) for address in old.players)
-        if new.players + linked < len(old.players):
+        if new.players + linked < len(old.players) and self._home.strips_frames:
+            self._announced[Aspect.TEXT, _STRIPPED] += 1
+        elif new.players + linked < len(old.players):
             yield Difference(Fault.PLAYER_MISSING, str(len(old.players)), str(new.players))
 
     def _lines(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
@@ -273,18 +293,26 @@ class _Comparing:
     def _slug(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if not new.slug or self._own_names:
             self._skip(Aspect.SLUG, _OWN_RULE if new.slug else message("the new home does not show their slugs"))
-        elif new.slug not in old.slugs:
+        elif new.slug in old.slugs:
+            return
+        elif new.slug == old.given_name:
+            self._announced[Aspect.SLUG, message("WordPress chose other names, as the move reported")] += 1
+        elif new.whole and any(name.isdecimal() and new.slug == f"{name}-2" for name in old.slugs):
+            self._announced[Aspect.SLUG, message("WordPress adds -2 to names of digits alone")] += 1
+        else:
             yield Difference(Fault.SLUG, next(iter(old.slugs), ""), new.slug)
 
     def _category(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if not old.category or old.stated is not None:
             return
-        if new.names is None:
+        if new.names is None or not self._shows_categories:
             self._skip(Aspect.CATEGORY, message("the new home does not show them"))
         elif same_words(old.category, new.names):
             return
         elif self._is_hidden_category(old):
             self._skip(Aspect.CATEGORY, message("only private posts have them, so none was made"), asked=False)
+        elif is_cut(old.category, new.names):
+            self._announced[Aspect.CATEGORY, CUT] += 1
         else:
             yield Difference(Fault.CATEGORY, old.category, ", ".join(new.names))
 
@@ -402,7 +430,25 @@ def _same_moment(old: datetime, new: When) -> bool:
 
 def _has_own_names(pairs: Sequence[tuple[OldPost, NewPost]]) -> bool:
     named = [(old, new) for old, new in pairs if new.slug]
-    return sum(new.slug not in old.slugs for old, new in named) > _OWN_SLUGS_SHARE * len(named)
+    return sum(new.slug not in {*old.slugs, old.given_name} for old, new in named) > _OWN_SLUGS_SHARE * len(named)
+
+
+def _categories(old: OldPost) -> Sequence[str]:
+    return (
+        ([old.category] if old.category else []) if old.stated is None else [path[-1] for path in old.stated.categories]
+    )
+
+
+def _shows_names(pairs: Sequence[tuple[OldPost, NewPost]], wanted: Callable[[OldPost], Sequence[str]]) -> bool:
+    """Return whether any page shows one of its entry's names; a few pages without them may have lost them."""
+    named = [(names, new) for old, new in pairs if old.asked and new.names is not None and (names := wanted(old))]
+    if len(named) < _FEW_PAGES:
+        return True
+    return any(
+        new.categories is not None
+        or any(same_words(name, new.names or ()) or is_cut(name, new.names or ()) for name in names)
+        for names, new in named
+    )
 
 
 def _shows_comments(pairs: Sequence[tuple[OldPost, NewPost]]) -> bool:

@@ -19,6 +19,7 @@ from exporter.errors import ApiError, NotAuthorised
 from exporter.html.embedded import Use, embedded
 from exporter.html.links import absolute, host_of
 from exporter.message import message, said
+from exporter.move.home import may_write_any_html
 from exporter.wordpress import WordPressApi
 
 T = TypeVar("T")
@@ -142,6 +143,7 @@ class WordPressHome:
             categories=[term.name for term in (*categories.values(), *tags.values())],
             authors=None if authors is None else list(authors.values()),
             exact=not self._withheld,
+            strips_frames=self._known and not self._withheld and await self._strips_frames(),
         )
 
     async def follow(self, addresses: Sequence[str]) -> Mapping[str, str]:
@@ -158,6 +160,13 @@ class WordPressHome:
                 pass  # WordPress refuses users who may not edit, even with the right password
         self._withheld = _NO_RIGHTS if self._known else _NO_CREDENTIAL
         return await self._listed(kind, fields, read, Aspect.TEXT)
+
+    async def _strips_frames(self) -> bool:
+        """Return whether WordPress removes frames from the user's posts; false if it does not say."""
+        try:
+            return not await may_write_any_html(self._api)
+        except (ApiError, NotAuthorised):
+            return False
 
     async def _authors(self) -> dict[int, str] | None:
         """Return the names of the users whom the API shows; ``None`` if it refuses."""
