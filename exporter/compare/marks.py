@@ -1,4 +1,4 @@
-"""Read the links and marks of a text, such as bold passages, and find those that a new home lost. Pure.
+"""Read links and marks, such as bold passages, and find those that a new home lost. Pure.
 
 A passage is the letters inside of one mark. Homes may split and join marks, so a passage counts as kept if the letters
 of all passages with the same mark contain it.
@@ -42,7 +42,7 @@ _MOST_COMPARED: Final = 2_000
 
 
 class _Closing(NamedTuple):
-    """The end of an element: its marks, and whether it is a list, an item, a cell or a link."""
+    """An element ends: its marks and its tag."""
 
     keys: Sequence[MarkKey]
     tag: str
@@ -168,7 +168,7 @@ def read_marks(body: Element) -> Marked:
 
 
 def read_shown(body: Element, base: str) -> Marked:
-    """Return the marks and links in the tree of a post in the new home, whose address is ``base``."""
+    """Return the marks and links in a new post's tree. ``base`` is its address."""
     found = read_marks(body)
     links = (
         each._replace(address="#" if each.address.startswith("#") else absolute(each.address, base) or each.address)

@@ -73,7 +73,7 @@ class Comparison:
         not_asked: the number of entries that were not to be moved and are not shown.
         later_comments: the number of comments in the new home that the archive does not have.
         unchecked: the parts that were not compared.
-        announced: the differences that are none, because they were reported before.
+        announced: the differences that were reported before, and do not count.
     """
 
     results: Sequence[PostResult]
@@ -362,7 +362,7 @@ class _Comparing:
         return ""
 
     def _other_links(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
-        """Yield the links to other sites, to files and inside the text that lead elsewhere or are none."""
+        """Yield the links to other sites, to files and inside the text that lead elsewhere or nowhere."""
         if new.status is ShownAs.PASSWORD or old.marked is None or new.marked is None:
             return  # :meth:`_formatting` reports this
         for each, now in lost_links(old.marked.links, new.marked.links, new.marked.frames):
