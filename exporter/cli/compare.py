@@ -81,6 +81,9 @@ class _Command(OrderedCommand):
     metavar="HOST",
     help=message("Another host that closes with the old blog."),
 )
+@click.option(
+    "--map", "map_file", type=PATH, metavar="FILE", help=message("Map of the move to NEW_HOME. [default: next to DIR]")
+)
 @click.option("--no-pictures", is_flag=True, help=message("Compare the addresses of pictures only."))
 @click.option("--no-comments", is_flag=True, help=message("Do not compare comments."))
 @click.option("--report", type=PATH, metavar="FILE", help=message("Write the full result as JSON."))
@@ -107,7 +110,10 @@ def compare_command(
         require_new_file(report, force=given["force"])
     found, settings = opened(out, archive, given_settings(given), config)
     choice = chosen(out, found.path, found.info, settings, given)
-    expected = expected_posts(found.path, choice.options, at=choice.version, only=given["only"], check=choice.check)
+    expected = expected_posts(
+        found.path, choice.options, at=choice.version, only=given["only"], check=choice.check,
+        home=home, map_file=given["map_file"],
+    )  # fmt: skip
     parts = {"comments": not given["no_comments"], "pictures": not given["no_pictures"]}
     scope = scope_of(expected, old_hosts=given["old_hosts"], **parts)
 

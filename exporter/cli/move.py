@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from exporter.cli.progress_bar import ProgressBar
     from exporter.cli.signals import Signals
     from exporter.http.retry import RetryEvent
-    from exporter.library.move import Moved
+    from exporter.library.move import Moved, NewHome
     from exporter.move.outcome import MoveEvent, Thing
 
 _NAMED_RECORDS = 5
@@ -129,7 +129,7 @@ def move_command(
             keep_answers(given, archive, choice.options.service, out, version=choice.version)
             if compare:
                 try:
-                    compared, same = _compare(out, archive, home, settings, choice.options, signals, **how)
+                    compared, same = _compare(out, archive, place, settings, choice.options, signals, **how)
                 except ServiceError as error:
                     failure, same = error, False
                 whole = whole and same
@@ -164,7 +164,7 @@ def move_command(
 
 
 def _compare(
-    out: Output, archive: Path, home: str, settings: Settings, options: ExportOptions, signals: Signals, **how: Any
+    out: Output, archive: Path, place: NewHome, settings: Settings, options: ExportOptions, signals: Signals, **how: Any
 ) -> tuple[dict[str, Any], bool]:
     """Compare the new home with the archive; return the document for ``--json``, and whether nothing differs."""
     from exporter.cli.compare import compared_with
@@ -172,7 +172,8 @@ def _compare(
     from exporter.compare.report import document, lines
     from exporter.library.compare import expected_posts
 
-    expected = expected_posts(archive, options, **how)
+    home = place.url
+    expected = expected_posts(archive, options, home=home, map_file=place.map_file, **how)
     scope = Scope(frozenset(Aspect), old_hosts=expected.old_hosts)
     kind, comparison = compared_with(home, settings, expected, scope, signals)
     for line in lines(comparison):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote
 
-from exporter.compare.posts import OldComment, OldPost, Picture, ShownAs, StatedParts
+from exporter.compare.marks import marks_in_words, read_marks
+from exporter.compare.posts import Linked, Marked, MarkKey, OldComment, OldPost, Picture, ShownAs, StatedParts
 from exporter.compare.texts import body_letters, body_pieces, letters, only_words, word_letters
 from exporter.export.comment_order import threaded
 from exporter.export.importer_rules import commenter, nicename
@@ -19,6 +21,8 @@ from exporter.export.post_html import comment_html
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.html.embedded import Use, embedded
+from exporter.html.links import absolute, host_of, safe_url
+from exporter.html.service_habits import quieten
 from exporter.html.text import collapse
 from exporter.html.tree import Element, TooComplex, parse, tag_set
 from exporter.model.records import Audience, CommentStatus, PostKind
@@ -41,7 +45,8 @@ def old_posts(posts: Posts, *, asked: bool, hidden_comments: bool = False) -> It
         parents = {each.comment.comment.id: each.parent for each in threaded(post.comments)}
         stated, lost = _stated(post, media, drafts=posts.options.declared.all_as_draft)
         bodies = tuple(filter(None, (entry.body, entry.more)))
-        pieces = [piece for body in bodies for piece in body_pieces(body)]
+        taken_apart = [(body, body_pieces(body)) for body in bodies]
+        pieces = [piece for _, found in taken_apart for piece in found.texts]
         yield OldPost(
             id=post.id,
             title=post.title,
@@ -61,6 +66,7 @@ def old_posts(posts: Posts, *, asked: bool, hidden_comments: bool = False) -> It
             starts=tuple(piece.starts for piece in pieces),
             own_links=tuple(_own_links(bodies, media)),
             stated=stated,
+            marked=_marked([(body, found.tree) for body, found in taken_apart], media, posts.report.old_hosts),
         )
 
 
@@ -107,6 +113,8 @@ def in_words(old: OldPost) -> OldPost:
     texts = tuple(filter(None, map(only_words, old.texts)))
     if old.stated is not None:
         old = replace(old, stated=replace(old.stated, excerpt=only_words(old.stated.excerpt)))
+    if old.marked is not None:
+        old = replace(old, marked=marks_in_words(old.marked))
     return replace(
         old, texts=texts, starts=(None,) * len(texts), letters=only_words(old.letters), comments=tuple(comments)
     )
@@ -144,6 +152,31 @@ def _own_links(bodies: Iterable[str], media: Media) -> Iterator[str]:
                         entry_id = media.own_post(link.attributes.get("href", ""))
                         if entry_id is not None:
                             yield entry_id
+
+
+def _marked(trees: Sequence[tuple[str, Element | None]], media: Media, old_hosts: Container[str]) -> Marked | None:
+    """Return the marks and links of a post's texts that every home can have; see :class:`OldPost`."""
+    passages: defaultdict[MarkKey, tuple[str, ...]] = defaultdict(tuple)
+    links: list[Linked] = []
+    for html, tree in trees:
+        if tree is None:
+            return None
+        quieten(tree, html)
+        found = read_marks(tree)
+        for key, texts in found.passages.items():
+            passages[key] += texts
+        links += (link for each in found.links for link in _link_to_keep(each, media, old_hosts))
+    return Marked(passages, tuple(links))
+
+
+def _link_to_keep(link: Linked, media: Media, old_hosts: Container[str]) -> Iterator[Linked]:
+    """Yield a link if it is none to a post, with the address that it must keep."""
+    if link.address.startswith("#"):
+        yield link._replace(address="#")
+    elif media.own_post(link.address) is None and safe_url(link.address) is not None:
+        web = absolute(link.address, "")
+        is_kept = web is not None and host_of(web) not in old_hosts and media.find(link.address) is None
+        yield link._replace(address=web if web is not None and is_kept else "")
 
 
 def _pictures(post: ExportPost, media: Media) -> tuple[tuple[Picture, ...], int]:

@@ -20,11 +20,13 @@ from typing import Any, Final
 import yaml
 
 from exporter.compare.archived import slug_of
-from exporter.compare.posts import NewPost, ShownAs, When
+from exporter.compare.marks import marks_in_words, read_shown
+from exporter.compare.posts import Marked, NewPost, ShownAs, When
 from exporter.compare.texts import body_letters, lettered, letters, only_words, seen_text
 from exporter.html.links import absolute
+from exporter.html.markup import from_markdown
 from exporter.html.text import text_in
-from exporter.html.tree import Element, parse
+from exporter.html.tree import Element, TooComplex, parse
 from exporter.message import message
 
 _BODY_MARKS: Final = (
@@ -124,6 +126,7 @@ def read_page(html: str, address: str) -> NewPost:
         starts=shown.starts,
         addresses=(address,),
         article=typed or (when is not None and len(found.articles) == 1),
+        marked=read_shown(region, base),
     )
 
 
@@ -255,6 +258,7 @@ def read_markdown(text: str, path: str, address: str) -> NewPost:
     facts = {str(name).lower(): value for name, value in head.items()}
     body = _SIGNS.sub(lambda found: found[1] or "", body)
     body = _ESCAPE.sub(lambda found: "&lt;" if found[1] == "<" else found[0], body)
+    marked = _marks(body, address)
     shown = [found[2] or found[3] or "" for found in _IMAGE.finditer(body)]
     body = _IMAGE.sub(lambda found: found[1], body)
     linked = [found[2] or found[3] or "" for found in _LINK.finditer(body)]
@@ -288,7 +292,16 @@ def read_markdown(text: str, path: str, address: str) -> NewPost:
         is_page=True if "page" in {facts.get("type"), facts.get("layout")} else None,
         excerpt=only_words(body_letters(excerpts[0])) if excerpts else None,
         aliases=tuple(filter(None, aliases)),
+        marked=marked,
     )
+
+
+def _marks(body: str, address: str) -> Marked | None:
+    """Return the marks and links in Markdown, read as CommonMark with tables and struck text."""
+    try:
+        return marks_in_words(read_shown(parse(from_markdown(body, tables=True)), address))
+    except TooComplex:
+        return None
 
 
 def front_matter(text: str) -> tuple[Mapping[Any, Any], str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
-from typing import NamedTuple, Protocol, Self
+from typing import Final, NamedTuple, Protocol, Self
 
 from exporter.message import Message, message
 from exporter.model.records import CommentKind
@@ -41,6 +41,7 @@ class Aspect(_Worded):
     ADDRESS = "old_address", message("old address")
     PICTURES = "pictures", message("pictures")
     LINKS = "links", message("links")
+    FORMATTING = "formatting", message("formatting")
     COMMENTS = "comments", message("comments")
     HELD_BACK = "held_back", message("held back")
     """Drafts, private posts and held comments."""
@@ -77,6 +78,22 @@ class Fault(_Worded):
     LINK_ON_OLD_HOST = "link_on_old_host", message("links to the old host")
     LINK_ASTRAY = "link_astray", message("links to own entries that lead elsewhere")
     """A link to another of the blog's posts does not lead there."""
+    LINK_ELSEWHERE = "link_elsewhere", message("links that lead elsewhere or nowhere")
+    """A link to another site or to a file does not lead there, or its words are no link."""
+    BOLD = "bold", message("bold passages that are plain")
+    ITALIC = "italic", message("italic passages that are plain")
+    STRUCK = "struck", message("struck passages that are plain")
+    UNDERLINED = "underlined", message("underlined passages that are plain")
+    HIGHLIGHTED = "highlighted", message("highlighted passages that are plain")
+    RAISED = "raised", message("raised passages that are plain")
+    LOWERED = "lowered", message("lowered passages that are plain")
+    CODE = "code", message("code that is plain")
+    QUOTE = "quote", message("quotations that are plain")
+    HEADING = "heading", message("headings that are plain or of another level")
+    LIST = "list", message("list items that are plain, of another kind or of another depth")
+    TABLE = "table", message("table cells that are plain")
+    RUBY = "ruby", message("readings (ruby) that are plain")
+    STYLED = "styled", message("coloured or resized passages that are plain")
     COMMENT_MISSING = "comment_missing", message("comments missing")
     COMMENT_HELD = "comment_held", message("comments held back")
     """The comment exists and is not shown."""
@@ -94,6 +111,35 @@ class Difference(NamedTuple):
     change: Fault
     before: str = ""
     after: str = ""
+
+
+MarkKey = tuple[Fault, str]
+"""A kind of mark, and what else must be equal, such as the level of a heading."""
+
+
+class Linked(NamedTuple):
+    """A link: its address, its words as letters, and whether it shows a picture."""
+
+    address: str
+    words: str
+    picture: bool
+
+
+class Marked(NamedTuple):
+    """The marks and links of a text.
+
+    Attributes:
+        passages: the letters of each marked passage, by the kind of mark.
+        links: the visible links.
+        frames: the decoded addresses of frames.
+    """
+
+    passages: Mapping[MarkKey, tuple[str, ...]]
+    links: tuple[Linked, ...] = ()
+    frames: tuple[str, ...] = ()
+
+
+_UNMARKED: Final = Marked({})
 
 
 class ShownAs(StrEnum):
@@ -226,6 +272,9 @@ class OldPost:
         starts: for each of ``texts``, the beginnings of its lines, see :class:`~exporter.compare.texts.Lettered`.
         own_links: the ids of the posts that it links to.
         stated: the parts that only some services state; ``None`` for other services.
+        marked: its marks and its links, except those to its own posts. The address of a link that does not have to keep
+            its address is empty, and that of a link inside the text is ``#``. ``None`` if it is too complex.
+        given_name: the name in its address that a move reported, in the form of ``slugs``; empty without one.
     """
 
     id: str
@@ -244,6 +293,8 @@ class OldPost:
     starts: tuple[frozenset[int] | None, ...] = ()
     own_links: tuple[str, ...] = ()
     stated: StatedParts | None = None
+    marked: Marked | None = _UNMARKED
+    given_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +350,7 @@ class NewPost:
         excerpt: its excerpt as letters.
         featured: the address of its featured picture; empty for none.
         aliases: addresses that redirect to it.
+        marked: its marks and links, the latter with absolute addresses or ``#``; ``None`` if they could not be read.
     """
 
     key: str
@@ -324,6 +376,7 @@ class NewPost:
     excerpt: str | None = None
     featured: str | None = None
     aliases: tuple[str, ...] = ()
+    marked: Marked | None = _UNMARKED
 
 
 class PictureLook(NamedTuple):
@@ -377,6 +430,21 @@ class Unchecked:
 
 
 @dataclass(frozen=True, slots=True)
+class Announced:
+    """A difference that an export or move reported before, or that the kind of home always has.
+
+    Attributes:
+        aspect: the part.
+        count: the number of posts with it.
+        why: the reason, as the end of a sentence.
+    """
+
+    aspect: Aspect
+    count: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class HomeState:
     """The content of a new home.
 
@@ -391,6 +459,7 @@ class HomeState:
         categories: all its categories and tags if everybody can see them; else ``None``.
         authors: the names of all its users; ``None`` if it does not say.
         exact: whether it tells private posts, drafts and scheduled posts apart.
+        strips_frames: whether it removes frames and scripts from the posts of the user who moves them.
     """
 
     kind: str
@@ -403,6 +472,7 @@ class HomeState:
     categories: Sequence[str] | None = None
     authors: Sequence[str] | None = None
     exact: bool = False
+    strips_frames: bool = False
 
 
 class Home(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -13,9 +13,11 @@ from urllib.parse import unquote, urlsplit
 
 from exporter.compare.archived import slug_of
 from exporter.compare.comments import compare_comments, find_comments, notices_as_comments
+from exporter.compare.marks import STYLED, lost_links, lost_passages
 from exporter.compare.matching import Matches
 from exporter.compare.pictures import compare_pictures
 from exporter.compare.posts import (
+    Announced,
     Aspect,
     Difference,
     Fault,
@@ -28,7 +30,7 @@ from exporter.compare.posts import (
     Unchecked,
     When,
 )
-from exporter.compare.stated import StatedComparison
+from exporter.compare.stated import CUT, StatedComparison, is_cut
 from exporter.compare.texts import first_difference, same_words, word_letters
 from exporter.html.links import host_of
 from exporter.message import message
@@ -40,8 +42,11 @@ _TIME_TOLERANCE: Final = timedelta(minutes=2)
 _OWN_SLUGS_SHARE: Final = 0.5
 """If more than this share of a home's slugs differs from those of exports, the home makes slugs by its own rule."""
 
+_STRIPPED: Final = message("WordPress removes videos, sounds and frames from posts of this user, as the move warned")
 _OWN_RULE: Final = message("the new home makes slugs by its own rule")
+_FEW_PAGES: Final = 3
 _CONTEXT_LETTERS: Final = 10
+_PASSAGE_LETTERS: Final = 40
 _UNIQUE_LETTERS: Final = 6
 """A longer comment is not on a page by chance."""
 
@@ -68,6 +73,7 @@ class Comparison:
         not_asked: the number of entries that were not to be moved and are not shown.
         later_comments: the number of comments in the new home that the archive does not have.
         unchecked: the parts that were not compared.
+        announced: the differences that were reported before, and do not count.
     """
 
     results: Sequence[PostResult]
@@ -75,6 +81,7 @@ class Comparison:
     not_asked: int
     later_comments: int
     unchecked: Sequence[Unchecked]
+    announced: Sequence[Announced] = ()
 
     @property
     def identical(self) -> int:
@@ -112,7 +119,8 @@ def reconcile(
     comparing = _Comparing(olds, home, matches, facts, scope, followed or {})
     results, not_asked = comparing.results()
     extra = [home.posts[new] for new in matches.extra if home.posts[new].article and Aspect.EXTRA in scope.aspects]
-    return Comparison(results, extra, not_asked, comparing.later_comments, [*home.unchecked, *comparing.unchecked()])
+    unchecked = [*home.unchecked, *comparing.unchecked()]
+    return Comparison(results, extra, not_asked, comparing.later_comments, unchecked, comparing.announced())
 
 
 @dataclass
@@ -134,6 +142,7 @@ class _Comparing:
     def __post_init__(self) -> None:
         self._news = self._home.posts
         self._skipped: Counter[tuple[Aspect, str, bool]] = Counter()
+        self._announced: Counter[tuple[Aspect, str]] = Counter()
         self._not_held = 0
         pairs = [(self._olds[old], self._news[new]) for old, new in self._matches.pairs.items()]
         self._own_names = _has_own_names(pairs)
@@ -142,7 +151,13 @@ class _Comparing:
             old.id: [place_of_page(each) for each in new.addresses] for old, new in pairs if old.asked and new.addresses
         }
         self._shows_comments = _shows_comments(pairs)
-        self._stated = StatedComparison(self._home, self._facts, self._followed, self._scope, place_of_page, leads_to)
+        self._shows_styles = any(new.whole or _shows_styles(old, new) for old, new in pairs)
+        self._shows_categories = _shows_names(pairs, _categories)
+        self._stated = StatedComparison(
+            self._home, self._facts, self._followed, self._scope, place_of_page, leads_to,
+            shows_categories=self._shows_categories,
+            shows_tags=_shows_names(pairs, lambda old: () if old.stated is None else old.stated.tags),
+        )  # fmt: skip
 
     def results(self) -> tuple[list[PostResult], int]:
         """Return the results, and the number of entries without one because they were not to be moved."""
@@ -180,6 +195,10 @@ class _Comparing:
                 Aspect.PICTURES, self._not_held, message("the archive does not have them either"), asked=False
             )
 
+    def announced(self) -> list[Announced]:
+        """Return the differences that were reported before."""
+        return [Announced(aspect, count, why) for (aspect, why), count in self._announced.items()]
+
     def _pair(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if not self._is_as_visible(old, new):
             before = old.status if old.stated is None else old.stated.audience or old.status
@@ -190,13 +209,16 @@ class _Comparing:
             (Aspect.TITLE, self._title), (Aspect.TEXT, self._text), (Aspect.DATE, self._date),
             (Aspect.SLUG, self._slug), (Aspect.CATEGORY, self._category), (Aspect.PICTURES, self._pictures),
             (Aspect.TEXT, self._players), (Aspect.TEXT, self._lines),
-            (Aspect.LINKS, self._links), (Aspect.LINKS, self._own_links), (Aspect.COMMENTS, self._comments),
+            (Aspect.LINKS, self._links), (Aspect.LINKS, self._own_links), (Aspect.LINKS, self._other_links),
+            (Aspect.FORMATTING, self._formatting), (Aspect.COMMENTS, self._comments),
         ):  # fmt: skip
             if aspect in self._scope.aspects:
                 yield from compare(old, new)
         for found in self._stated.compare(old, new):
             if isinstance(found, Unchecked):
                 self._skip(found.aspect, found.why, found.count, asked=found.asked)
+            elif isinstance(found, Announced):
+                self._announced[found.aspect, found.why] += found.count
             else:
                 yield found
 
@@ -238,7 +260,9 @@ class _Comparing:
         # Markdown exports replace a player by a link to the player's host or to its page.
         hosts = set(filter(None, map(host_of, new.links)))
         linked = sum(any(host in unquote(address) for host in hosts) for address in old.players)
-        if new.players + linked < len(old.players):
+        if new.players + linked < len(old.players) and self._home.strips_frames:
+            self._announced[Aspect.TEXT, _STRIPPED] += 1
+        elif new.players + linked < len(old.players):
             yield Difference(Fault.PLAYER_MISSING, str(len(old.players)), str(new.players))
 
     def _lines(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
@@ -269,18 +293,26 @@ class _Comparing:
     def _slug(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if not new.slug or self._own_names:
             self._skip(Aspect.SLUG, _OWN_RULE if new.slug else message("the new home does not show their slugs"))
-        elif new.slug not in old.slugs:
+        elif new.slug in old.slugs:
+            return
+        elif new.slug == old.given_name:
+            self._announced[Aspect.SLUG, message("WordPress chose other names, as the move reported")] += 1
+        elif new.whole and any(name.isdecimal() and new.slug == f"{name}-2" for name in old.slugs):
+            self._announced[Aspect.SLUG, message("WordPress adds -2 to names of digits alone")] += 1
+        else:
             yield Difference(Fault.SLUG, next(iter(old.slugs), ""), new.slug)
 
     def _category(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if not old.category or old.stated is not None:
             return
-        if new.names is None:
+        if new.names is None or not self._shows_categories:
             self._skip(Aspect.CATEGORY, message("the new home does not show them"))
         elif same_words(old.category, new.names):
             return
         elif self._is_hidden_category(old):
             self._skip(Aspect.CATEGORY, message("only private posts have them, so none was made"), asked=False)
+        elif is_cut(old.category, new.names):
+            self._announced[Aspect.CATEGORY, CUT] += 1
         else:
             yield Difference(Fault.CATEGORY, old.category, ", ".join(new.names))
 
@@ -329,6 +361,30 @@ class _Comparing:
                 return address
         return ""
 
+    def _other_links(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
+        """Yield the links to other sites, to files and inside the text that lead elsewhere or nowhere."""
+        if new.status is ShownAs.PASSWORD or old.marked is None or new.marked is None:
+            return  # :meth:`_formatting` reports this
+        for each, now in lost_links(old.marked.links, new.marked.links, new.marked.frames):
+            if _arrived(each.words, old, new) and not (self._home.words and each.address == "#"):
+                yield Difference(Fault.LINK_ELSEWHERE, " ".join(filter(None, (each.words, each.address))), now)
+
+    def _formatting(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
+        """Yield the marked passages whose text arrived without the mark."""
+        if new.status is ShownAs.PASSWORD:
+            return
+        if old.marked is None or new.marked is None:
+            self._skip(Aspect.FORMATTING, message("the texts are too complex"), asked=False)
+            return
+        for key, passages in old.marked.passages.items():
+            lost = lost_passages(passages, new.marked.passages.get(key, ()))
+            if key == STYLED and lost and not self._shows_styles:
+                self._skip(Aspect.FORMATTING, message("the new home shows no colours and sizes"), asked=False)
+                continue
+            for each in lost:
+                if _arrived(each, old, new):
+                    yield Difference(key[0], _cut(each))
+
     def _comments(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if new.comments is not None:
             olds = old.comments
@@ -374,7 +430,25 @@ def _same_moment(old: datetime, new: When) -> bool:
 
 def _has_own_names(pairs: Sequence[tuple[OldPost, NewPost]]) -> bool:
     named = [(old, new) for old, new in pairs if new.slug]
-    return sum(new.slug not in old.slugs for old, new in named) > _OWN_SLUGS_SHARE * len(named)
+    return sum(new.slug not in {*old.slugs, old.given_name} for old, new in named) > _OWN_SLUGS_SHARE * len(named)
+
+
+def _categories(old: OldPost) -> Sequence[str]:
+    return (
+        ([old.category] if old.category else []) if old.stated is None else [path[-1] for path in old.stated.categories]
+    )
+
+
+def _shows_names(pairs: Sequence[tuple[OldPost, NewPost]], wanted: Callable[[OldPost], Sequence[str]]) -> bool:
+    """Return whether any page shows one of its entry's names; a few pages without them may have lost them."""
+    named = [(names, new) for old, new in pairs if old.asked and new.names is not None and (names := wanted(old))]
+    if len(named) < _FEW_PAGES:
+        return True
+    return any(
+        new.categories is not None
+        or any(same_words(name, new.names or ()) or is_cut(name, new.names or ()) for name in names)
+        for names, new in named
+    )
 
 
 def _shows_comments(pairs: Sequence[tuple[OldPost, NewPost]]) -> bool:
@@ -385,6 +459,22 @@ def _shows_comments(pairs: Sequence[tuple[OldPost, NewPost]]) -> bool:
         if new.comments is None
         for comment in old.comments
     )
+
+
+def _shows_styles(old: OldPost, new: NewPost) -> bool:
+    """Return whether a page shows a coloured or resized passage of an entry."""
+    olds = () if old.marked is None else old.marked.passages.get(STYLED, ())
+    news = () if new.marked is None else new.marked.passages.get(STYLED, ())
+    return bool(news) and len(lost_passages(olds, news)) < len(olds)
+
+
+def _arrived(passage: str, old: OldPost, new: NewPost) -> bool:
+    """Return whether the new home has the text of a passage as often as the entry. A missing text is reported alone."""
+    return new.letters.count(passage) >= max(1, old.letters.count(passage))
+
+
+def _cut(passage: str) -> str:
+    return passage if len(passage) <= _PASSAGE_LETTERS else f"{passage[: _PASSAGE_LETTERS - 1]}…"
 
 
 def place_of_page(address: str) -> str:

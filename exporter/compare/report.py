@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from exporter.compare.posts import Difference, Fault, ShownAs, Unchecked
+from exporter.compare.posts import Announced, Difference, Fault, ShownAs, Unchecked
 from exporter.compare.reconcile import Comparison, PostResult
 from exporter.message import listed, message
 
@@ -44,6 +44,7 @@ def document(found: Comparison, **about: Any) -> dict[str, Any]:
             {"what": str(each.aspect), "count": each.count, "why": each.why, "asked": each.asked}
             for each in found.unchecked
         ],
+        "announced": [{"what": str(each.aspect), "count": each.count, "why": each.why} for each in found.announced],
     }
 
 
@@ -67,6 +68,9 @@ def lines(found: Comparison, *, every: bool = False) -> Iterator[str]:
         yield message("{n:>7,}  comments that the archive does not have", n=found.later_comments)
     if found.not_asked:
         yield message("{n:>7,}  entries were not to be moved and are not visible", n=found.not_asked)
+    if found.announced:
+        yield message("Different, as announced:")
+        yield from map(_not_compared, found.announced)
     if found.unchecked:
         yield message("Not compared:")
         yield from map(_not_compared, found.unchecked)
@@ -97,6 +101,11 @@ def verdict(found: Comparison) -> str:
         )
     if not found.results:
         return message("no entry was expected, so nothing was compared")
+    if found.announced:
+        return message(
+            "all {total:,} entries arrived unchanged, except for the parts listed as announced or not compared",
+            total=total,
+        )
     if found.unchecked:
         return message(
             "all {total:,} entries arrived unchanged, except for the parts listed as not compared", total=total
@@ -147,7 +156,7 @@ def _change(each: Difference) -> str:
     return " -> ".join(filter(None, (each.before, each.after)))
 
 
-def _not_compared(each: Unchecked) -> str:
+def _not_compared(each: Unchecked | Announced) -> str:
     what = each.aspect.words
     if each.count:
         return message("  {what} ({n:,}): {why}", what=what, n=each.count, why=each.why)

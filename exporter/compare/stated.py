@@ -8,6 +8,7 @@ from typing import Final
 
 from exporter.compare.pictures import compare_pictures
 from exporter.compare.posts import (
+    Announced,
     Aspect,
     Difference,
     Fault,
@@ -24,11 +25,15 @@ from exporter.compare.texts import first_difference, only_words, same_words, wor
 from exporter.html.links import host_of
 from exporter.message import message
 
-Found = Iterator[Difference | Unchecked]
+Found = Iterator[Difference | Unchecked | Announced]
 
 _NOT_SHOWN: Final = message("the new home does not show them")
 _PARENTS_NOT_SHOWN: Final = message("the new home does not show the categories above them")
 _PRIVATE_ONLY: Final = message("only private posts have them, so none was made")
+_NO_TERMS: Final = message("pages of WordPress have none")
+CUT: Final = message("they are longer than the new home holds, which cut them")
+_CUT_LETTERS: Final = 40
+"""A shorter beginning of a name is another name."""
 _NO_ACCOUNT: Final = message("the new home has no account of their name")
 _OTHER_HOST: Final = message("they are on another host, which must redirect them to the new home")
 _NOT_FOLLOWED: Final = message("the new home did not say where they lead")
@@ -45,6 +50,8 @@ class StatedComparison:
         scope: the parts to compare.
         place_of: returns the path of an address in one form.
         leads_to: returns whether a path leads to one of others.
+        shows_categories: whether any page of the home shows a category of its entry.
+        shows_tags: the same for tags.
     """
 
     home: HomeState
@@ -53,6 +60,8 @@ class StatedComparison:
     scope: Scope
     place_of: Callable[[str], str]
     leads_to: Callable[[str, Sequence[str]], bool]
+    shows_categories: bool = True
+    shows_tags: bool = True
 
     def compare(self, old: OldPost, new: NewPost) -> Found:
         """Yield a pair's differences, and the parts that could not be compared."""
@@ -68,9 +77,12 @@ class StatedComparison:
                 yield from compare(old, stated, new)
 
     def _categories(self, old: OldPost, stated: StatedParts, new: NewPost) -> Found:
+        if stated.categories and has_no_terms(new):
+            yield Announced(Aspect.CATEGORY, 1, _NO_TERMS)
+            return
         for path in stated.categories:
             if new.categories is None:
-                if new.names is None:
+                if new.names is None or not self.shows_categories:
                     yield Unchecked(Aspect.CATEGORY, 1, _NOT_SHOWN)
                     return
                 there = same_words(path[-1], new.names)
@@ -80,19 +92,26 @@ class StatedComparison:
                 there = [*map(word_letters, path)] in [[*map(word_letters, each)] for each in new.categories]
             if not there and self._is_hidden(old, path[-1]):
                 yield Unchecked(Aspect.CATEGORY, 1, _PRIVATE_ONLY, asked=False)
+            elif not there and is_cut(path[-1], new.names or ()):
+                yield Announced(Aspect.CATEGORY, 1, CUT)
             elif not there:
                 shown = new.names or () if new.categories is None else map(_path_name, new.categories)
                 yield Difference(Fault.CATEGORY, _path_name(path), ", ".join(shown))
 
     def _tags(self, old: OldPost, stated: StatedParts, new: NewPost) -> Found:
+        if stated.tags and has_no_terms(new):
+            yield Announced(Aspect.TAGS, 1, _NO_TERMS)
+            return
         names = new.names if new.tags is None else new.tags
-        if stated.tags and names is None:
+        if stated.tags and (names is None or not (self.shows_tags or self.home.words)):
             yield Unchecked(Aspect.TAGS, 1, _NOT_SHOWN)
             return
         for tag in stated.tags:
             if not self._is_among(tag, names or ()):
                 if self._is_hidden(old, tag):
                     yield Unchecked(Aspect.TAGS, 1, _PRIVATE_ONLY, asked=False)
+                elif is_cut(tag, names or ()):
+                    yield Announced(Aspect.TAGS, 1, CUT)
                 else:
                     yield Difference(Fault.TAGS, tag, ", ".join(names or ()))
 
@@ -157,6 +176,19 @@ class StatedComparison:
             yield Unchecked(Aspect.ADDRESS, 1, _NOT_FOLLOWED, asked=False)
         else:
             yield Difference(Fault.ADDRESS, stated.permalink, target)
+
+
+def has_no_terms(new: NewPost) -> bool:
+    """Return whether a post is a page of WordPress, which has no categories and tags."""
+    return new.whole and new.is_page is True
+
+
+def is_cut(name: str, shown: Sequence[str]) -> bool:
+    """Return whether the beginning of a long name is shown."""
+    whole = word_letters(name)
+    return len(whole) > _CUT_LETTERS and any(
+        len(each) >= _CUT_LETTERS and whole.startswith(each) for each in map(word_letters, shown)
+    )
 
 
 def _kind_name(is_page: bool) -> str:

@@ -46,7 +46,7 @@ _TYPOGRAPHY: Final = str.maketrans(
 )
 _RUNS: Final = re.compile(r"-{2,}|\.{3,}")
 _WORDS: Final = frozenset({"Mn", "Mc", "No", "So"})
-_BETWEEN: Final = "\ufdd0"
+BETWEEN: Final = "\ufdd0"
 """A character that Unicode forbids in texts."""
 _LINE_END: Final = "\ufdd1"
 """Another one, for the end of a line."""
@@ -118,14 +118,16 @@ def _joined(body: Element) -> Element:
     return made
 
 
-def lettered_body(html: str) -> Lettered:
-    """Return the letters of HTML as a reader sees it, and the beginnings of its lines."""
-    if "<" not in html and "&" not in html:
-        return lettered(html)
+def lettered_body(html: str) -> tuple[Lettered, Element | None]:
+    """Return the letters of HTML as a reader sees it, with the beginnings of its lines, and its tree.
+
+    The tree is ``None`` if the HTML is too complex.
+    """
     try:
-        return lettered(seen_text(parse_body(visible(html)[0])))
+        tree = parse_body(visible(html)[0])
     except TooComplex:
-        return Lettered(body_letters(html), None)
+        return Lettered(body_letters(html), None), None
+    return lettered(html if "<" not in html and "&" not in html else seen_text(tree)), tree
 
 
 def body_letters(html: str) -> str:
@@ -133,26 +135,29 @@ def body_letters(html: str) -> str:
     return letters(plain_text(html))
 
 
-def body_pieces(html: str) -> list[Lettered]:
+class Pieces(NamedTuple):
+    """The letters of a text in pieces, and its tree with :data:`BETWEEN` between them; ``None`` if too complex."""
+
+    texts: list[Lettered]
+    tree: Element | None
+
+
+def body_pieces(html: str) -> Pieces:
     """Return the letters of HTML in pieces, cut at places where exports insert or move words.
 
     Exports write a frame's address in its place, and move footnotes to the end.
     """
-
-    def read(source: str) -> str:
-        body = parse_body(visible(source)[0])
-        notes = take_footnotes(body, Numbering())
-        for each in body.walk():
-            if isinstance(each, Element) and each.tag in {"iframe", FOOTNOTE}:
-                each.tag, each.children = "span", [_BETWEEN]
-        body.children += [each for note in notes for each in (_BETWEEN, note.held)]
-        return seen_text(body)
-
     try:
-        text = html if "<" not in html and "&" not in html else read(html)
+        body = parse_body(visible(html)[0])
     except TooComplex:
-        return [Lettered(body_letters(html), None)]
-    return [piece for piece in map(lettered, text.split(_BETWEEN)) if piece.letters]
+        return Pieces([Lettered(body_letters(html), None)], None)
+    notes = take_footnotes(body, Numbering())
+    for each in body.walk():
+        if isinstance(each, Element) and each.tag in {"iframe", FOOTNOTE}:
+            each.tag, each.children = "span", [BETWEEN]
+    body.children += [each for note in notes for each in (BETWEEN, note.held)]
+    text = html if "<" not in html and "&" not in html else seen_text(body)
+    return Pieces([piece for piece in map(lettered, text.split(BETWEEN)) if piece.letters], body)
 
 
 def word_letters(text: str) -> str:

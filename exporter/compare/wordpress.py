@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from exporter.compare.addresses import follow
 from exporter.compare.archived import players, shown_pictures, slug_of
+from exporter.compare.marks import read_shown
 from exporter.compare.pictures import PictureReader
 from exporter.compare.posts import Aspect, HomeState, NewComment, NewPost, ShownAs, Unchecked, When
 from exporter.compare.texts import body_letters, lettered_body, word_letters
@@ -18,6 +19,7 @@ from exporter.errors import ApiError, NotAuthorised
 from exporter.html.embedded import Use, embedded
 from exporter.html.links import absolute, host_of
 from exporter.message import message, said
+from exporter.move.home import may_write_any_html
 from exporter.wordpress import WordPressApi
 
 T = TypeVar("T")
@@ -141,6 +143,7 @@ class WordPressHome:
             categories=[term.name for term in (*categories.values(), *tags.values())],
             authors=None if authors is None else list(authors.values()),
             exact=not self._withheld,
+            strips_frames=self._known and not self._withheld and await self._strips_frames(),
         )
 
     async def follow(self, addresses: Sequence[str]) -> Mapping[str, str]:
@@ -157,6 +160,13 @@ class WordPressHome:
                 pass  # WordPress refuses users who may not edit, even with the right password
         self._withheld = _NO_RIGHTS if self._known else _NO_CREDENTIAL
         return await self._listed(kind, fields, read, Aspect.TEXT)
+
+    async def _strips_frames(self) -> bool:
+        """Return whether WordPress removes frames from the user's posts; false if it does not say."""
+        try:
+            return not await may_write_any_html(self._api)
+        except (ApiError, NotAuthorised):
+            return False
 
     async def _authors(self) -> dict[int, str] | None:
         """Return the names of the users whom the API shows; ``None`` if it refuses."""
@@ -300,7 +310,7 @@ def _post(raw: Any, known: _Known) -> _Read:
     links = (absolute(found.text, link) for found in embedded(content) if found.use is Use.LINKED)
     shown = (absolute(address, link) for address in shown_pictures(content))
     playing = players(content)
-    text = lettered_body(content)
+    text, tree = lettered_body(content)
     post = NewPost(
         key=link or str(number),
         titles=(unescape(_title(raw)),),
@@ -321,6 +331,7 @@ def _post(raw: Any, known: _Known) -> _Read:
         author=None if known.authors is None else known.authors.get(author, ""),
         is_page=page,
         excerpt=_excerpt(raw),
+        marked=None if tree is None else read_shown(tree, link),
     )
     return post, _reference(raw, "featured_media")
 

@@ -101,6 +101,9 @@ class Reason(Enum):
     EXCERPT_CUT = message_template("excerpt cut at the {value} characters Ghost holds")
     EMAIL_CUT = message_template("mail address above {value} characters left out")
     # What the API of WordPress cannot hold.
+    NAME_GIVEN = message_template(
+        "under another name in its address, which WordPress chose: the name was taken, too long or of digits alone"
+    )
     PASSWORD_UNKNOWN = message_template("private, since the archive does not have the password that it was behind")
     MEMBERS_PRIVATE = message_template("private, since only members could see it")
     SCHEDULE_PASSED = message_template("a draft, since the date for which it was scheduled has passed or is near")

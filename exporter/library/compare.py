@@ -14,7 +14,7 @@ from exporter.archive.archive import Archive, read_consistently
 from exporter.archive.layout import Layout
 from exporter.archive.state import State
 from exporter.arguments import checked
-from exporter.compare.archived import in_words, old_posts
+from exporter.compare.archived import in_words, old_posts, slug_of
 from exporter.compare.folder import FolderHome
 from exporter.compare.matching import Matches, match
 from exporter.compare.pictures import PictureReader, look_of
@@ -40,6 +40,7 @@ from exporter.http.address_guard import AddressGuard, check_base_url
 from exporter.http.credentials import Credentials
 from exporter.http.engine import DOWNLOAD_POLICY, Engine
 from exporter.library.export import Only, newer_state, require_declared, wordpress_posts
+from exporter.library.move import given_names
 from exporter.library.running import run_alone
 from exporter.library.visibility import read_at
 from exporter.message import message
@@ -77,6 +78,8 @@ def expected_posts(
     at: int | None = None,
     only: Only = "public",
     check: Callable[[State], None] = lambda _: None,
+    home: str = "",
+    map_file: Path | None = None,
 ) -> Arrivals:
     """Return the archive's posts in the form in which the new home must show them.
 
@@ -86,9 +89,11 @@ def expected_posts(
         at: the version; by default the newest.
         only: the entries to expect: public ones, private ones or all.
         check: called with the records before anything else; may raise.
+        home: the new home's address, if a move may have told which names it gave to posts.
+        map_file: the map of that move; by default the one next to the archive.
 
     Raises:
-        UsageError: nothing says which entries are public.
+        UsageError: nothing says which entries are public, or the given file is not that map.
         NoArchive, NoSuchRecord, ArchiveDamaged: the version cannot be read.
     """
 
@@ -110,6 +115,10 @@ def expected_posts(
                     for post in old_posts(posts, asked=asked, hidden_comments=options.hidden_comments):
                         found.setdefault(post.id, post)
                     hosts |= posts.report.old_hosts
+        if is_web_address(home):
+            for entry_id, name in given_names(archive, home, reader.info.blog_id, map_file).items():
+                if entry_id in found:
+                    found[entry_id] = replace(found[entry_id], given_name=slug_of(name))
         about = {"archive": str(archive.resolve()), "blog_id": reader.info.blog_id, "version": version}
         return Arrivals(list(found.values()), hosts, about)
 
@@ -134,7 +143,7 @@ async def open_home(
     """
     if not place.strip():
         raise UsageError(message("NEW_HOME is empty: name the new home's address, or the folder of its pages."))
-    if not place.lower().startswith(("http://", "https://")):
+    if not is_web_address(place):
         yield FolderHome(Path(place), lambda count: progress("pages", count))
         return
     origin = str(check_base_url(check_address(place)).origin())
@@ -185,6 +194,7 @@ def compare_blog(
     comments: bool = True,
     pictures: bool = True,
     old_hosts: tuple[str, ...] = (),
+    map_file: Path | None = None,
     progress: Progress = lambda _what, _count: None,
 ) -> Compared:
     """Compare a new home with an archive. ``comparison.whole`` says whether nothing is missing or different.
@@ -199,14 +209,16 @@ def compare_blog(
         comments: compare comments.
         pictures: read pictures; otherwise only their addresses are compared.
         old_hosts: further hosts that disappear with the old blog.
+        map_file: the map of the move to this home; by default the one next to the archive.
         progress: called with the kind and the number of things read.
 
     Raises:
-        UsageError: nothing says which entries are public, the place is no home, or an event loop runs already.
+        UsageError: nothing says which entries are public, the place is no home, the given file is not the map of a move
+            to it, or an event loop runs already.
         NoArchive, NoSuchRecord, ArchiveDamaged: the version cannot be read.
         NotAuthorised, ServiceError: the home cannot be read.
     """
-    expected = expected_posts(Path(archive), options, at=at, only=only)
+    expected = expected_posts(Path(archive), options, at=at, only=only, home=str(home), map_file=map_file)
 
     async def run() -> Compared:
         async with open_home(str(home), settings, progress=progress) as opened:
@@ -237,6 +249,11 @@ async def compare(home: Home, expected: Arrivals, scope: Scope) -> Compared:
         scope = replace(scope, old_look=look)
     followed = await home.follow(_unlike(posts, state, matches))
     return Compared(state.kind, reconcile(posts, state, matches, facts, scope, followed))
+
+
+def is_web_address(place: str) -> bool:
+    """Return whether a new home is an address, not a folder."""
+    return place.lower().startswith(("http://", "https://"))
 
 
 def _pictures(post: NewPost) -> Iterator[str]:

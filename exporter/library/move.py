@@ -131,6 +131,32 @@ def map_path(archive: Path, home: str) -> Path:
     return folder.with_name(f"{folder.name}.moved-to-{_NOT_IN_NAMES.sub('-', _place(home))}.jsonl")
 
 
+def given_names(archive: Path, home: str, blog_id: str, map_file: Path | None = None) -> dict[str, str]:
+    """Return the names in addresses that a home chose for posts of a blog, as a move reported, by the entries' ids.
+
+    Args:
+        archive: its folder.
+        home: the new home's address in a browser.
+        blog_id: the blog.
+        map_file: the map's path; by default the one next to the archive, which may be missing or of another blog.
+
+    Raises:
+        UsageError: the given file is missing, or not the map of this blog and home.
+    """
+    path = map_path(archive, home) if map_file is None else map_file
+    if not path.is_file():
+        if map_file is None:
+            return {}
+        raise UsageError("{path} is not a file; name another with --map.", path=path)
+    try:
+        with MapFile(path, blog_id, _place(home), SystemClock().now(), keep=False) as mapped:
+            return mapped.names(Thing.POST)
+    except UsageError:
+        if map_file is None:
+            return {}
+        raise
+
+
 @checked
 def move_blog(
     archive: Path | str,

@@ -34,11 +34,13 @@ class Mapped:
         id: its number in the new home.
         url: its address there; empty if it has none.
         stored: its fingerprint after this program last changed it; empty if unknown.
+        name: a post's name in its address, if the home gave it another one than it was sent.
     """
 
     id: int
     url: str = ""
     stored: str = ""
+    name: str = ""
 
 
 class MapFile:
@@ -100,6 +102,10 @@ class MapFile:
         """Return a record, or ``None`` if it was never moved."""
         return self._known.get((kind, key))
 
+    def names(self, kind: str) -> dict[str, str]:
+        """Return the names that the home gave to records in place of those it was sent, by key."""
+        return {key: each.name for (of, key), each in self._known.items() if of == kind and each.name}
+
     def sending_since(self, kind: str, key: str) -> datetime | None:
         """Return when a record without a known answer was sent."""
         return self._sending.get((kind, key))
@@ -113,7 +119,8 @@ class MapFile:
         """Note a record of the new home."""
         if self._known.get((kind, key)) != mapped or (kind, key) in self._sending:
             self._known[kind, key] = mapped
-            more = {name: value for name, value in (("url", mapped.url), ("stored", mapped.stored)) if value}
+            values = (("url", mapped.url), ("stored", mapped.stored), ("name", mapped.name))
+            more = {name: value for name, value in values if value}
             self._append({"kind": kind, "key": key, "id": mapped.id, **more})
         self._sending.pop((kind, key), None)
 
@@ -185,7 +192,7 @@ class MapFile:
             self._known.pop((kind, key), None)
             self._sending.pop((kind, key), None)
         elif isinstance(number, int):
-            self._known[kind, key] = Mapped(number, str(line.get("url", "")), str(line.get("stored", "")))
+            self._known[kind, key] = Mapped(number, *(str(line.get(name, "")) for name in ("url", "stored", "name")))
             self._sending.pop((kind, key), None)
         else:
             self._sending[kind, key] = datetime.fromisoformat(str(line.get("sending"))).astimezone(UTC)

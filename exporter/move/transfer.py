@@ -415,6 +415,9 @@ class MoveRun:
             refused = await self._try_status(planned, there, fields)
             refused = refused or await self._changed(planned, there, fields.values)
         self.plan.account(post, self._placed, comments)
+        mapped = self.mapped.of(Thing.POST, post.id)
+        if mapped is not None and mapped.name:
+            self.report.changed("entries", Reason.NAME_GIVEN, post.id)
         if refused:
             self._did(Thing.POST, post.id, Did.REFUSED, refused)
         elif not ours and not same:
@@ -422,7 +425,7 @@ class MoveRun:
         elif same:
             self._did(Thing.POST, post.id, Did.THERE)
             if ours and self.writer is not None and not closed:
-                self.writer.enter(Thing.POST, post.id, there)
+                self.writer.enter(Thing.POST, post.id, there, planned.slug)
         else:
             self._did(Thing.POST, post.id, Did.MADE if there.reserved else Did.CHANGED)
 

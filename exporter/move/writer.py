@@ -252,6 +252,7 @@ class Writer:
             there.id,
             values,
             lambda post: not public and is_post_shown(values["status"], post.status),
+            planned.slug,
         )
 
     async def _change(
@@ -262,6 +263,7 @@ class Writer:
         number: int,
         values: Mapping[str, Any],
         check: Check[Record],
+        sent: str = "",
     ) -> Record | RestRefusal:
         self._require_going()
         answer = await self._api.send(f"{of.route}/{number}", values, of.view)
@@ -274,7 +276,7 @@ class Writer:
             await self._stop(of, *mapped, found)
         if found is None or not keeps_key:
             return _odd()
-        self.enter(*mapped, found)
+        self.enter(*mapped, found, sent)
         return found
 
     async def _without_key(
@@ -343,13 +345,23 @@ class Writer:
             for comment_id in self._comments.pop(found.id, ()) if thing is Thing.POST else ():
                 self._map.taken_back(Thing.COMMENT, comment_id)
 
-    def enter(self, thing: Thing, key: str, found: HomeRecord) -> None:
-        """Add a record of the new home to the map."""
+    def enter(self, thing: Thing, key: str, found: HomeRecord, sent: str = "") -> None:
+        """Add a record of the new home to the map.
+
+        Args:
+            thing: its kind.
+            key: of its record in the archive.
+            found: the record.
+            sent: the name in addresses that a post was sent.
+        """
         before = self._map.of(thing, key)
         # The address of a draft differs from its address once published.
         is_known_post = thing is Thing.POST and before is not None and before.id == found.id
         url = before.url if before is not None and is_known_post else found.url
-        self._map.made(thing, key, Mapped(found.id, url, found.fingerprint))
+        # A person may have changed the name since.
+        is_other = bool(sent) and unquote(found.slug) != sent.lower()
+        name = before.name if before is not None and is_known_post else unquote(found.slug) if is_other else ""
+        self._map.made(thing, key, Mapped(found.id, url, found.fingerprint, name))
 
     async def _make(
         self,
@@ -403,7 +415,7 @@ class Writer:
         self._made.add((mapped[0], made.id))
         if check(made):
             await self._stop(of, *mapped, made)
-        self.enter(*mapped, made)
+        self.enter(*mapped, made, slug if mapped[0] is Thing.POST else "")
         return made
 
     async def _keyless(

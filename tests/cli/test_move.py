@@ -78,6 +78,44 @@ def test_it_is_compared_in_the_end(program: Program, archive: Path, home: Home) 
     assert "something is missing or different" in done.err
 
 
+def test_names_that_wordpress_chose_are_announced_and_no_difference(
+    program: Program, archive: Path, home: Home, tmp_path: Path
+) -> None:
+    free, chosen = home.free_slug, list[str]()
+
+    def free_slug(wanted: str, status: str) -> str:
+        if status == "private" and len(chosen) < 2:
+            chosen.append(wanted)
+            return f"{wanted}-2"
+        return free(wanted, status)
+
+    home.free_slug = free_slug  # type: ignore[method-assign]
+    links = ("--old-url", "https://{blog_id}/Entry/{entry_id}/", "--allow-private-network", "--at", "1")
+    command = ("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER, *FLAGS, *links)
+    for _ in range(2):
+        done = program(*command)
+        assert done.code == 0, done.err
+        assert "2 entries: under another name in its address, which WordPress chose" in done.err
+        assert "Different, as announced:\n  slug (2): WordPress chose other names, as the move reported" in done.err
+    compare = ("compare", archive, home.url, "--new-home-user", USER, *FLAGS, *links)
+    found = program(*compare, "--json")
+    assert (found.code, found.json["whole"], found.json["changes"]) == (0, True, {})
+    assert [(each["what"], each["count"]) for each in found.json["announced"]] == [("slug", 2)]
+    assert "except for the parts listed as announced" in program(*compare).out
+    (map_file,) = archive.parent.glob("archive.moved-to-127.0.0.1-*.jsonl")
+    moved_map = map_file.rename(tmp_path / "elsewhere.jsonl")
+    assert program(*compare, "--json").answer_before_error["changes"] == {"slug": 2}
+    assert program(*compare, "--map", moved_map).code == 0
+    assert "is not a file" in program(*compare, "--map", map_file).err
+    moved_map.rename(map_file)
+    renamed = next(each for each in home.rest_posts.values() if each["slug"] == f"{chosen[0]}-2")
+    renamed["slug"] = "mine"
+    for run in (compare, command, compare):
+        done = program(*run)
+        assert done.code == 3
+        assert "different slug" in f"{done.out}{done.err}"
+
+
 def test_waits_and_counts_are_shown(
     program: Program, archive: Path, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

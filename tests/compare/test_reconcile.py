@@ -170,10 +170,10 @@ def test_the_document_and_the_lines_say_the_same() -> None:
     ],
 )
 def test_lines_that_run_together_are_a_difference(html: str, lost: str) -> None:
-    (before,) = body_pieces("海が見える\n朝だった\n風")
+    (before,) = body_pieces("海が見える\n朝だった\n風").texts
     entry = replace(old(text=before.letters), starts=(before.starts,))
     page = read_page(f"<h1>題1</h1><article>{html}</article><p>足</p>", "https://new.example/1")
-    text = lettered_body(html)
+    text, _ = lettered_body(html)
     for there in (
         replace(new(), letters=text.letters, starts=text.starts),
         replace(new(whole=False), letters=page.letters, starts=page.starts),
