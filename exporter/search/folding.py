@@ -25,17 +25,17 @@ _EXCERPT_LEAD = 30
 _EXCERPT_LENGTH = 120
 _PIECE_CHARACTERS = 100_000
 _SURROGATES = "\ud800-\udfff"
-_SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
-_WHOLE = (
-    "¼-¾⅐-⅟↉①-⑳Ⓐ-⓪㉄-㉇㉑-㉾㊀-㊿㋐-㋾"
-    "\U0001f12b-\U0001f12e\U0001f130-\U0001f149\U0001f202\U0001f210-\U0001f23b\U0001f250\U0001f251"
-)
+_SELECTORS, _MORE_SELECTORS = "\ufe00-\ufe0f", "\U000e0100-\U000e01ef"
+_WHOLE = "¼-¾⅐-⅟↉①-⑳Ⓐ-⓪㉄-㉇㉑-㉾㊀-㊿㋐-㋾"
+_MORE_WHOLE = "\U0001f12b-\U0001f12e\U0001f130-\U0001f149\U0001f202\U0001f210-\U0001f23b\U0001f250\U0001f251"
 """Characters whose decomposition in Unicode is ``<circle>``, ``<fraction>``, or ``<square>`` of one character."""
-_UNUSUAL = re.compile(f"[{_SURROGATES}{_SELECTORS}{_WHOLE}]")
+_ASTRAL = "\U00010000-\U0010ffff"
+"""One range: each part of a class beyond the first plane slows its search."""
+_UNUSUAL = re.compile(f"[{_SURROGATES}{_SELECTORS}{_WHOLE}{_ASTRAL}]")
 _SURROGATE = re.compile(f"[{_SURROGATES}]")
-_SELECTOR = re.compile(f"[{_SELECTORS}]+")
-_NOT_WHOLE = re.compile(f"[^{_WHOLE}]+")
-_VARIANT = re.compile(f"[{''.join(USUAL_FORMS)}]")
+_SELECTOR = re.compile(f"[{_SELECTORS}{_MORE_SELECTORS}]+")
+_NOT_WHOLE = re.compile(f"[^{_WHOLE}{_MORE_WHOLE}]+")
+_KANJI = re.compile(f"[{''.join(kanji for kanji in USUAL_FORMS if kanji < _ASTRAL[0])}{_ASTRAL}]")
 _JAMO_FIRST, _JAMO_LAST = "\u1160", "\u11ff"
 _WAVE_DASH = "\N{WAVE DASH}"
 """Systems decode the one wave dash of Shift JIS as this or as U+FF5E. Only NFKC of the latter is ``~``."""
@@ -49,7 +49,7 @@ _LENGTHENING = "ー~"
 
 def fold(text: str) -> str:
     """Return the key of a text; lone surrogates become U+FFFD."""
-    key = _VARIANT.sub(_usual_form, _normalized(text).casefold())
+    key = _KANJI.sub(_usual_form, _normalized(text).casefold())
     return " ".join(f"|{key.replace(_WAVE_DASH, '~')}|".split())[1:-1]
 
 
@@ -61,7 +61,7 @@ def _normalized(text: str) -> str:
 
 
 def _usual_form(found: re.Match[str]) -> str:
-    return USUAL_FORMS[found[0]]
+    return USUAL_FORMS.get(found[0], found[0])
 
 
 def similar(term: str) -> re.Pattern[str] | None:
