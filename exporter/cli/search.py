@@ -54,9 +54,9 @@ def search_options(command: Command) -> Command:
     help=message(
         """Find WORDS in the titles, bodies, comments and file names of the archive in DIR.
 
-        Every word must occur, as any part of the text. Case and width do not matter. Put a phrase in double
-        quotes. Records with similar spellings only, such as hiragana for katakana or another long vowel, come
-        last and are counted separately."""
+        Every word must occur, as any part of the text. Case, width, and old and new forms of kanji do not matter.
+        Put a phrase in double quotes. Records with similar spellings only, such as hiragana for katakana or another
+        long vowel, come last and are counted separately."""
     ),
 )
 @readable_archive("RECORDS")

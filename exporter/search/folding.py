@@ -1,9 +1,11 @@
 """Fold texts and queries to keys for comparison, and map positions in keys back to the original text. Pure.
 
-A key is the text in NFKC, case folded, with one space for each run of white space. So half-width kana, full-width
-letters, line ends and the two characters for the wave dash make no difference. NFKC changes lengths, so
-:class:`Folded` maps each character of the key to its origin. :func:`similar` matches looser spellings in keys:
-hiragana for katakana, and long vowels with or without their mark. ``site/static/folding.js`` follows the same rules.
+A key is the text in NFKC, case folded, with the usual form of each kanji and one space for each run of white space.
+So half-width kana, full-width letters, old forms (國), line ends and the two characters for the wave dash make no
+difference. Variation selectors are left out. Characters in a circle or a square (①) and fractions (½) stay, because
+NFKC would give them to every search for a digit or a letter. It changes lengths, so :class:`Folded` maps each
+character of the key to its origin. :func:`similar` matches looser spellings in keys: hiragana for katakana, and long
+vowels with or without their mark. ``site/static/folding.js`` follows the same rules.
 """
 
 from __future__ import annotations
@@ -15,12 +17,25 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from exporter.search.variants import USUAL_FORMS
+
 Span = tuple[int, int]
 
 _EXCERPT_LEAD = 30
 _EXCERPT_LENGTH = 120
 _PIECE_CHARACTERS = 100_000
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATES = "\ud800-\udfff"
+_SELECTORS, _MORE_SELECTORS = "\ufe00-\ufe0f", "\U000e0100-\U000e01ef"
+_WHOLE = "¼-¾⅐-⅟↉①-⑳Ⓐ-⓪㉄-㉇㉑-㉾㊀-㊿㋐-㋾"
+_MORE_WHOLE = "\U0001f12b-\U0001f12e\U0001f130-\U0001f149\U0001f202\U0001f210-\U0001f23b\U0001f250\U0001f251"
+"""Characters whose decomposition in Unicode is ``<circle>``, ``<fraction>``, or ``<square>`` of one character."""
+_ASTRAL = "\U00010000-\U0010ffff"
+"""One range: each part of a class beyond the first plane slows its search."""
+_UNUSUAL = re.compile(f"[{_SURROGATES}{_SELECTORS}{_WHOLE}{_ASTRAL}]")
+_SURROGATE = re.compile(f"[{_SURROGATES}]")
+_SELECTOR = re.compile(f"[{_SELECTORS}{_MORE_SELECTORS}]+")
+_NOT_WHOLE = re.compile(f"[^{_WHOLE}{_MORE_WHOLE}]+")
+_KANJI = re.compile(f"[{''.join(kanji for kanji in USUAL_FORMS if kanji < _ASTRAL[0])}{_ASTRAL}]")
 _JAMO_FIRST, _JAMO_LAST = "\u1160", "\u11ff"
 _WAVE_DASH = "\N{WAVE DASH}"
 """Systems decode the one wave dash of Shift JIS as this or as U+FF5E. Only NFKC of the latter is ``~``."""
@@ -34,8 +49,19 @@ _LENGTHENING = "ー~"
 
 def fold(text: str) -> str:
     """Return the key of a text; lone surrogates become U+FFFD."""
-    key = unicodedata.normalize("NFKC", _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text))
-    return " ".join(f"|{key.casefold().replace(_WAVE_DASH, '~')}|".split())[1:-1]
+    key = _KANJI.sub(_usual_form, _normalized(text).casefold())
+    return " ".join(f"|{key.replace(_WAVE_DASH, '~')}|".split())[1:-1]
+
+
+def _normalized(text: str) -> str:
+    if _UNUSUAL.search(text) is None:
+        return unicodedata.normalize("NFKC", text)
+    clean = _SELECTOR.sub("", _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text))
+    return _NOT_WHOLE.sub(lambda part: unicodedata.normalize("NFKC", part[0]), clean)
+
+
+def _usual_form(found: re.Match[str]) -> str:
+    return USUAL_FORMS.get(found[0], found[0])
 
 
 def similar(term: str) -> re.Pattern[str] | None:

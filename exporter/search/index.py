@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from exporter.archive.state import State
     from exporter.service.interface import Records
 
-INDEX_EDITION: Final = 5
+INDEX_EDITION: Final = 6
 """Increased whenever the same records give another index."""
 REGEX_SECONDS: Final = 10.0
 """How long a regular expression may take over a whole blog."""

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from exporter.message import message
 from exporter.search.folding import fold
+from exporter.site.folds import folds_script
 from exporter.site.templating import CONTENT_LANGUAGE, POLICY, escaped, render_alone, script
 from exporter.text import visible
 from exporter.translation import translated, translator
@@ -23,7 +24,7 @@ ON_PAGE: Final = 300
 IN_PART: Final = 5_000
 """Names in one script, some hundred kilobytes."""
 _HERE: Final = Path(__file__).parent
-_FILES: Final = ("fleet_static/fleet.js", "static/icon.svg", "static/site.css", "static/theme.js")
+_FILES: Final = ("fleet_static/fleet.js", "static/folding.js", "static/icon.svg", "static/site.css", "static/theme.js")
 _SITE: Final = "latest/site/index.html"
 _STATES: Final = {
     "partial": message("not wholly saved"),
@@ -74,6 +75,7 @@ def static_files() -> Iterator[tuple[str, bytes]]:
     """Yield the names and contents of the pages' static files."""
     for path in (_HERE / name for name in _FILES):
         yield path.name, path.read_bytes()
+    yield "folds.js", folds_script()
 
 
 class FleetPages:

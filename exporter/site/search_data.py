@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
 from operator import add
@@ -22,6 +22,7 @@ from exporter.model.kinds import Kind
 from exporter.model.labels import joined_path
 from exporter.search.folding import fold
 from exporter.site.catalogue import fingerprint, orphans_page, safe_name
+from exporter.site.folds import folds_script
 from exporter.site.pages.site import Site
 from exporter.site.post_list import PostList, PostSummary
 from exporter.site.searched import Searched, searched_comment, searched_text
@@ -50,8 +51,6 @@ KANA_PAIRS: Final = 0xE700
 KANA_CODES: Final = 0x1000
 """The number of codes: two pairs may share one, which can only load a chunk too many."""
 
-_LAST_WITH_CASE: Final = 0x1FFFF
-"""No letter beyond the first two planes of Unicode has a case."""
 _MEAN_CHUNK_POSTS: Final = 24
 _MAX_CHUNK_POSTS: Final = 96
 _MEAN_SHARD_CHUNKS: Final = 20
@@ -77,7 +76,7 @@ def search_files(site: Site, pages: Iterator[ViewFile]) -> Iterator[ViewFile]:
     The ``pages`` come in the catalogue's order, each before the chunk with its entry, so that shared inputs are read
     once.
     """
-    yield ViewFile("data/folds.js", fingerprint(unidata_version), lambda: data_script("folds", "", case_table()))
+    yield ViewFile("data/folds.js", fingerprint(unidata_version), folds_script)
     facets = _facets(site)
     yield site.file("search.html", "search.html", ["search", *facets], lambda: {
         "title": site.t("Search"), "current": "search", "facets": facets,
@@ -119,17 +118,6 @@ def _facets(site: Site) -> dict[str, str]:
         "blog": site.t("Blogs"), "tag": site.t("Tags"), "author": site.t("Authors"), "kind": site.t("Kind"),
     }  # fmt: skip
     return {name: labels[name] for name, any_ in wanted.items() if any_}
-
-
-@cache
-def case_table() -> dict[str, str]:
-    """Return the characters that change when a lower-cased character is folded further."""
-    found = {}
-    for code in range(_LAST_WITH_CASE + 1):
-        char = chr(code)
-        if not 0xD800 <= code <= 0xDFFF and char.casefold() != char:
-            found.update({each: each.casefold() for each in char.lower() if each.casefold() != each})
-    return found
 
 
 class _SearchData:

@@ -99,8 +99,9 @@ def test_a_small_fleet_is_one_page(fleet: Path, workers: int) -> None:
     for part in ("fuyu.example.jp", "2019–2020", "Entries: 2", "no pages to read"):
         assert part in page.text
     assert POLICY in (fleet / "index.html").read_text("utf-8").replace("&#39;", "'")
-    for name in ("static/site.css", "static/theme.js", "static/fleet.js", "static/icon.svg", "names/000001.js"):
-        assert (fleet / "fleet" / name).is_file()
+    for name in ("site.css", "theme.js", "fleet.js", "folding.js", "folds.js", "icon.svg"):
+        assert (fleet / "fleet/static" / name).is_file()
+    assert (fleet / "fleet/names/000001.js").is_file()
 
 
 def test_it_speaks_both_languages_and_has_a_title(fleet: Path) -> None:
@@ -158,7 +159,7 @@ def test_names_of_blogs_are_escaped(fleet: Path) -> None:
     for path in (fleet / "index.html", fleet / "fleet/pages/000001.html"):
         page = Page(path)
         assert "img" not in page.tags
-        assert page.tags.count("script") == 2
+        assert page.tags.count("script") == 3
         (target,) = [target for target, text in page.links if "onerror" in text]
         assert unquote(target).endswith("/fuyu.example.jp/latest/site/index.html")
         assert "\x1b" not in path.read_text("utf-8")

@@ -161,6 +161,16 @@ def test_a_hit_has_its_place(index: Index) -> None:
     assert index.search(parse_query(["無日付"])).hits[0].date is None
 
 
+def test_marks_are_on_the_kanji_that_the_text_has(tmp_path: Path) -> None:
+    made = ArchiveMaker(tmp_path / "archive")
+    made.commit({Kind.ENTRIES: {"1": entry("1", "旅", "①葛\U000e0100城の髙﨑さん"), "2": entry("2", "1月", "無い")}})
+    with Index(made.reader, DEFAULT_SERVICE) as found:
+        (hit,) = (each.document() for each in found.search(parse_query(["高崎", "葛城", "①"])).hits)
+        assert hit["excerpt"] == "①葛\U000e0100城の髙﨑さん"
+        assert hit["marks"] == [[0, 4], [5, 7]]
+        assert ids(found.search(parse_query(["1"])).hits) == ["entries/2"]
+
+
 def test_a_comment_of_a_removed_entry_has_no_title(tmp_path: Path) -> None:
     made = ArchiveMaker(tmp_path / "archive")
     made.commit({Kind.COMMENTS: {"7": comment("7", "99")}})

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 from exporter.html import embedded
 from exporter.html.tree import Element, parse
+from exporter.search import folding
 from exporter.search.folding import fold
-from exporter.site import search_data
-from exporter.site.search_data import BEYOND, END, LETTERS, SEVERAL, case_table, encoded, pairs_of
+from exporter.site import search_data, view
+from exporter.site.folds import case_table, folds_script
+from exporter.site.search_data import BEYOND, END, LETTERS, SEVERAL, encoded, pairs_of
 from exporter.site.templating import data_script
 from tests.archive.builder import Built
 from tests.site.building import build
@@ -125,6 +127,19 @@ class TestFolds:
 
     def test_the_table_is_small(self) -> None:
         assert 50 < len(case_table()) < 400
+        assert len(folds_script()) < 16_000
+
+    @pytest.mark.parametrize("name", ["SELECTORS", "NOT_WHOLE"])
+    def test_the_browser_leaves_out_and_keeps_the_same_characters(self, name: str) -> None:
+        script = (Path(view.__file__).parent / "static/folding.js").read_text("utf-8")
+        (found,) = re.findall(rf"const {name} = /(.*)/gu;", script)
+        assert (
+            re.sub(r"\\u\{?([0-9a-f]+)\}?", lambda code: chr(int(code[1], 16)), found)
+            == {
+                "SELECTORS": folding._SELECTOR.pattern,
+                "NOT_WHOLE": folding._NOT_WHOLE.pattern,
+            }[name]
+        )
 
 
 class TestScripts:

@@ -24,16 +24,19 @@
     location.href = find.action + "?q=" + encodeURIComponent(find.elements.q.value);
   });
 
-  // Names come as scripts, since a page opened from a folder may fetch nothing; one part at a time, and none is kept.
+  // Data come as scripts, since a page opened from a folder may fetch nothing; one file at a time, and none is kept.
   let settle = null;
   window.blogNames = function (rows) { settle?.(rows); };
-  function load(part) {
+  window.blogData = function (kind, name, value) { settle?.(value); };
+  window.blogLoad = function (kind, name, file) { return loaded("static/" + file); };
+  function load(part) { return loaded("names/" + String(part).padStart(6, "0") + ".js"); }
+  function loaded(path) {
     return new Promise(function (resolve, reject) {
       const script = document.createElement("script");
       settle = resolve;
       script.onload = function () { script.remove(); };
       script.onerror = function () { script.remove(); reject(new Error(script.src)); };
-      script.src = root + "fleet/names/" + String(part).padStart(6, "0") + ".js";
+      script.src = root + "fleet/" + path;
       document.head.append(script);
     });
   }
@@ -53,16 +56,13 @@
     return item;
   }
 
-  function fold(text) {
-    return text.normalize("NFKC").toLowerCase().replaceAll("\u301c", "~").split(/\s+/).filter(Boolean);
-  }
-
   const status = document.getElementById("status");
   const list = document.getElementById("found");
   const more = document.getElementById("more");
   async function search(query) {
-    const wanted = fold(query);
-    if (!wanted.length || !list) return;
+    if (!query.trim() || !list) return;
+    await blogFolding.load();
+    const wanted = blogFolding.fold(query).split(" ").filter(Boolean);
     let count = 0;
     let room = SHOWN;
     let go = null;

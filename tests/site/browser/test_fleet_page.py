@@ -24,7 +24,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("pages") / "fleet"
     for number in range(12):
         built = build_blog(root, f"blog{number:02d}.example.jp", [entry(1)])
-        title = HOSTILE if number == 5 else f"潮だまり{number}"
+        title = {5: HOSTILE, 6: "髙﨑の国①"}.get(number, f"潮だまり{number}")
         (built.root / "settings.toml").write_text(f'site_title = "{title}"\n', "utf-8")
     site = archive_place(root, "blog07.example.jp") / "latest/site"
     site.mkdir(parents=True)
@@ -46,6 +46,12 @@ def test_names_are_found_without_a_server(tab: Tab, fleet: Path) -> None:
     tab.click("#found a")
     until(tab, "document.title === 'the site'")
     assert not [said for said in tab.said if "rror" in said]
+
+
+@pytest.mark.parametrize(("query", "count"), [("高崎の國", 1), ("1", 3), ("①", 1)])
+def test_names_are_compared_like_texts(tab: Tab, fleet: Path, query: str, count: int) -> None:
+    tab.goto(f"{(fleet / 'index.html').as_uri()}?q={query}")
+    until(tab, f"document.getElementById('status')?.textContent === '{count}\u00a0件'")
 
 
 def test_hostile_names_are_only_words(tab: Tab, fleet: Path) -> None:

@@ -16,6 +16,7 @@ from exporter.model.kinds import Kind
 from exporter.search.folding import fold
 from exporter.search.index import Hit, Index
 from exporter.search.query import parse_query
+from exporter.search.variants import GROUPS
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.site import search_data
 from tests.archive.builder import record
@@ -37,7 +38,7 @@ QUERIES = (
 WORDS = (
     "サーバー", "データ", "らーめん", "すごい", "ビール", "ビル", "ガラス", "ぱん", "ねこ", "ヴァイオリン", "いすゞ", "はーとふる",
     "海", "山の日", "鯖", "Tシャツ", "straße", "ABC", "İstanbul", "ＡＢＣ１２", "㍿", "ﬁn", "𠮷野家", "👨\u200d👩\u200d👧", "♨", "\ud83d",
-    "10〜20", "~/.rc", "C++", "a.b", "[の]", "(笑)", "…", "１／２", "ー", "か\u3099", "ﾊ\uff9e", "각", "\u3000", "の", "と", "、",
+    "10〜20", "~/.rc", "C++", "a.b", "[の]", "(笑)", "①", "髙國", "高国", "１／２", "ー", "か\u3099", "ﾊ\uff9e", "각", "\u3000", "の", "と", "、",
 )  # fmt: skip
 
 
@@ -117,6 +118,15 @@ def test_it_finds_all_matches_and_nothing_else(
     for query in QUERIES:
         words = [fold(query).strip('"')] if query.startswith('"') else fold(query).split()
         assert searched(tab, query) == sum(all(word in text for word in words) for text in folded), query
+
+
+def test_the_page_folds_like_the_index(tab: Tab, site: Path) -> None:
+    enclosed = "".join(f"{chr(code)}\ufe0f" for code in (*range(0x2150, 0x2190), *range(0x2460, 0x24F0)))
+    squares = "".join(map(chr, (*range(0x3200, 0x3400), *range(0x1F100, 0x1F252))))
+    texts = ["".join(GROUPS), "\U000e0100".join("".join(GROUPS)), enclosed, squares]
+    tab.goto((site / "search.html").as_uri())
+    until(tab, "document.documentElement.dataset.search === 'ready'")
+    assert tab.evaluate(f"{json.dumps(texts)}.map(blogFolding.fold)") == list(map(fold, texts))
 
 
 @pytest.mark.parametrize("sharded", [False, True])
