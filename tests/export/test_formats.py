@@ -234,7 +234,7 @@ def test_the_book_loads_nothing() -> None:
 @pytest.mark.parametrize("form", ["hugo", "jekyll", "markdown"])
 def test_front_matter_reads_back(form: str) -> None:
     made = hostile_export(form, old_urls=(OLD,))
-    pages = [data.decode() for name, data in made.files.items() if name.endswith(".md")]
+    pages = [data.decode() for name, data in made.files.items() if name.endswith(".md") and "_index" not in name]
     heads = [yaml.safe_load(page.split("---\n")[1]) for page in pages]
     assert len(heads) == ENTRIES
     assert heads[5]["title"] == "no"
@@ -261,7 +261,7 @@ def test_drafts_in_folders_are_marked() -> None:
         data for name, data in export("hugo", blog, side=Side.REST).files.items() if "content" in name
     )
     assert list(export("jekyll", blog, side=Side.REST).files) == ["_config.yml", "_drafts/下書き-1.md"]
-    assert b"Status: draft" in export("pelican", blog, side=Side.REST).only()
+    assert b"Status: draft" in export("pelican", blog, side=Side.REST).files["drafts/2024-03-05-下書き-1.md"]
     assert b"draft: true" in export("markdown", blog, side=Side.REST).only()
 
 
@@ -273,7 +273,7 @@ def test_drafts_and_their_pictures_are_outside_of_generator_paths(form: str, fol
     blog.picture(url, entry_id="1")
     made = export(form, blog, side=Side.REST)
     assert len(made.copies) == 1
-    assert all(path.startswith((folder, "_config")) for path in [*made.files, *made.copies])
+    assert all(path.startswith((folder, "_config", "pelicanconf.py")) for path in [*made.files, *made.copies])
 
 
 def test_names_in_addresses_are_unique() -> None:
