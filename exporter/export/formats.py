@@ -13,7 +13,7 @@ from typing import Final
 
 from exporter.export.interface import Comments, ExportFile, ExportOptions, RecordSource
 from exporter.export.media import POST_NAME
-from exporter.export.names import Spelling, plain_name, wordpress_name
+from exporter.export.names import Spelling, wordpress_name
 from exporter.export.parts import Part
 from exporter.export.posts import Newest, Posts
 from exporter.export.report import Report
@@ -112,7 +112,8 @@ class Format:
         if self.names is None and (options.new_url is None or POST_NAME not in options.new_url.fields):
             return None
         aim = None if options.target is None else FORMATS[options.target.form].names
-        return plain_name if plain_name in {self.names, aim} else wordpress_name
+        # Only WordPress holds names in any script, so the other spelling of the two fits both.
+        return next((each for each in (self.names, aim) if each not in {None, wordpress_name}), wordpress_name)
 
 
 class _Formats(Mapping[str, Format]):

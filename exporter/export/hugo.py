@@ -8,7 +8,8 @@ from typing import Final
 from exporter.archive.settings_file import quoted
 from exporter.export.entry_page import plain
 from exporter.export.formats import Format
-from exporter.export.interface import Comments, Content, ExportFile
+from exporter.export.interface import Comments, Content, ExportFile, Side
+from exporter.export.post_html import visible_xml
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import (
     PAGES_HOLD,
@@ -16,11 +17,13 @@ from exporter.export.site_generators import (
     Head,
     PageWriter,
     finds,
+    page_header,
     page_name,
     section,
     shown_title,
     site_path,
 )
+from exporter.export.term_names import HUGO, shown_addresses
 from exporter.message import message
 from exporter.text import visible
 
@@ -31,6 +34,8 @@ locale = "ja"
 defaultContentLanguage = "ja" # what Hugo before 0.158 knows in its place
 hasCJKLanguage = true
 canonifyURLs = true # links between posts lead on below a folder of the host too
+
+capitalizeListTitles = false # names of categories and tags stay as they are
 
 [markup.goldmark.renderer]
 unsafe = true # tables in tables, ruby and players stay HTML, made safe
@@ -47,8 +52,16 @@ _is_misread = finds("{{[<%]", r"[*~](?=\S)(?:[^*~\n]|\n(?!\n))*\[[^\[\]\n]*!\[")
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
-    """Yield the configuration, and for each post its page and the pictures of its bundle."""
+    """Yield the configuration, the pages of some terms, and for each post its page and the pictures of its bundle."""
     yield Content("hugo.toml", [_CONFIG.format(title=quoted(visible(posts.title)[0])).encode()])
+    stated = {
+        "categories": HUGO.addresses(visible_xml(name).text for name in posts.categories()),
+        "tags": HUGO.addresses(visible_xml(name).text for name in posts.tags()),
+    }
+    for kind, terms in stated.items():
+        for name, address in terms.items():
+            page = page_header({"title": name, "draft": posts.options.side is not Side.PUBLIC or None})
+            yield Content(f"content/{kind}/{address}/_index.md", [page.encode()])
 
     def head(post: ExportPost, facts: FrontFacts) -> Head:
         return {
@@ -56,8 +69,8 @@ def export(posts: Posts) -> Iterator[ExportFile]:
             "date": post.when,
             "lastmod": post.record.updated,
             "draft": not post.public,
-            "categories": facts.categories or None,
-            "tags": facts.tags or None,
+            "categories": shown_addresses(stated["categories"], facts.categories) or None,
+            "tags": shown_addresses(stated["tags"], facts.tags) or None,
             "author": facts.author or None,
             "description": facts.summary or None,
             # Hugo reads this one as Markdown, and takes the part above a continuation instead, if there is one.

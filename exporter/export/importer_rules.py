@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from html import escape
@@ -18,7 +19,7 @@ from urllib.parse import quote, unquote
 
 from exporter.export.interface import Content, Copy
 from exporter.export.media import Copies, Media, PostPicture
-from exporter.export.names import NAME_BYTES
+from exporter.export.names import CHANGED_BY_WORDPRESS, NAME_BYTES
 from exporter.export.post_html import as_html, cleaned, escaped, report_bodies
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.reasons import Reason
@@ -42,6 +43,7 @@ _AUTHOR_BYTES: Final = 245
 _URL_CHARACTERS: Final = 200
 _EMAIL_CHARACTERS: Final = 100
 _EMAIL: Final = re.compile(r"[^\s@<>\"(),:;]+@[^\s@<>\"(),:;]+")
+_ENCODED: Final = re.compile("%(?=[0-9A-Fa-f]{2})")
 _ACTIVE: Final = re.compile(r"<(?:script|iframe|object|embed|form)\b", re.IGNORECASE)
 
 
@@ -171,10 +173,11 @@ def commenter_email(comment: Comment, report: Report) -> str:
 def stored_name(name: str, most_bytes: int | None = None) -> str:
     """Return a name as WordPress stores it in HTML, cut between characters to a number of bytes.
 
-    WordPress strips anything like a tag from the names of categories and commenters.
+    WordPress strips anything like a tag or a percent-encoded byte from the names of categories and commenters, and
+    refuses an empty one.
     """
-    clean = cleaned(name).text
-    whole = escape(clean, quote=False)
+    clean = cleaned(name).text or "\ufffd" * bool(name)
+    whole = _ENCODED.sub("&#037;", escape(clean, quote=False))
     if most_bytes is None or size(whole) <= most_bytes:
         return whole
     pieces = [escape(char, quote=False) for char in clean]
@@ -217,6 +220,9 @@ def _folded(title: str) -> str:
     return "".join(char for char in plain if char.isalnum()) or plain.strip()
 
 
+_NUMBER_BYTES: Final = 12
+"""Space for a hyphen and the number that makes a name unique."""
+
 _NAMING: Final = re.compile(r"[a-z0-9%]")
 """WordPress keeps these in a nicename, and drops a category whose nicename contains none of them, such as ``...``."""
 
@@ -230,27 +236,33 @@ def category_nicenames(categories: Iterable[Category]) -> dict[tuple[str, ...], 
     """Return unique names for addresses by the names of the parents and the category; a free own one is kept."""
     found: dict[tuple[str, ...], str] = {}
     taken: set[str] = set()
+    numbers: Counter[str] = Counter()
     for category in categories:
         base = next((name for name in (unquote(category.slug), category.name) if _NAMING.search(nicename(name))), "")
         base = base or "category"
-        wanted, number = nicename(base), 1
+        wanted = name = nicename(base)
         while wanted in taken:
-            number += 1
-            wanted = f"{nicename(base, NAME_BYTES - len(str(number)) - 1)}-{number}"
+            numbers[name] += 1
+            wanted = f"{nicename(base, NAME_BYTES - _NUMBER_BYTES)}-{numbers[name] + 1}"
         taken.add(wanted)
         found[*category.parents, category.name] = wanted
     return found
 
 
 def nicename(category: str, most: int = NAME_BYTES) -> str:
-    """Return a category's name for addresses: percent-encoded as WordPress does, with a limited number of bytes."""
+    """Return a category's name for addresses: percent-encoded as WordPress does, with a limited number of bytes.
+
+    A hyphen replaces what WordPress would drop. With names that it changes, it would find the category of another name.
+    """
     name = ""
-    for char in visible("-".join(category.lower().split()))[0]:
-        piece = quote(char, safe="-").lower()
+    for char in visible(unicodedata.normalize("NFC", category.lower()))[0]:
+        piece = "-" if CHANGED_BY_WORDPRESS.search(char) else quote(char).lower()
+        if piece == "-" and name[-1:] in {"", "-"}:
+            continue
         if len(name) + len(piece) > most:
             break
         name += piece
-    return name
+    return name.rstrip("-")
 
 
 class Numbers:

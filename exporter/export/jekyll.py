@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime, timedelta
 from html import escape
 from typing import Final
 
@@ -27,6 +26,7 @@ from exporter.export.site_generators import (
     section,
     shown_title,
     site_path,
+    zone_name,
 )
 from exporter.message import message
 from exporter.text import visible
@@ -57,14 +57,12 @@ _END_RAW: Final = "{% endraw %}"
 
 def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield the configuration, posts below ``_posts`` and drafts below ``_drafts``, and the pictures they show."""
-    zone = _zone(posts.newest().astimezone(posts.options.service.timezone))
-    yield Content("_config.yml", [_CONFIG.format(title=quoted(visible(posts.title)[0]), timezone=zone).encode()])
+    yield Content(
+        "_config.yml", [_CONFIG.format(title=quoted(visible(posts.title)[0]), timezone=zone_name(posts)).encode()]
+    )
     ending = ".html" if posts.options.body == "html" else ".md"
 
-    has_addresses = bool(posts.options.old_urls or posts.permalinks())
-
     def head(post: ExportPost, facts: FrontFacts) -> Head:
-        addressed = post.public and (has_addresses or post.page)
         return {
             "layout": "page" if post.page else "post",
             "title": shown_title(post),
@@ -75,7 +73,8 @@ def export(posts: Posts) -> Iterator[ExportFile]:
             "author": facts.author or None,
             "excerpt": f"<p>{escape(facts.summary, quote=False)}</p>" if facts.summary else None,
             "image": facts.cover or None,
-            "permalink": f"/{section(post)}/{_name(post)}/" if addressed else None,
+            # Jekyll's own address of a post has its categories, and one such as `日記:旅` would end the build.
+            "permalink": f"/{section(post)}/{_name(post)}/",
             "redirect_from": facts.aliases,
             "entry_id": post.id,
             "excerpt_separator": MORE,
@@ -116,13 +115,6 @@ def _in_liquid(text: str, pictures: list[str]) -> str:
 
 def _relative_url(path: str) -> str:
     return f'{_END_RAW}{{{{ "{path}" | relative_url }}}}{_RAW}'
-
-
-def _zone(when: datetime) -> str:
-    """Return the time zone's name in the tz database; if the zone has none, the name of its fixed offset."""
-    name = getattr(when.tzinfo, "key", "Asia/Tokyo" if when.tzname() == "JST" else "")
-    hours = (when.utcoffset() or timedelta()) // timedelta(hours=1)
-    return name or (f"Etc/GMT{-hours:+}" if hours else "Etc/UTC")
 
 
 def _name(post: ExportPost) -> str:

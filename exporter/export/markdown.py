@@ -16,6 +16,7 @@ from exporter.export.media import FOLDER
 from exporter.export.post_html import visible_xml
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import (
+    NAME_CHARACTERS,
     PAGES,
     PAGES_HOLD,
     POSTS,
@@ -74,6 +75,7 @@ def vault(posts: Posts) -> Iterator[ExportFile]:
         lambda post: (f"{section(post) if post.public else 'drafts'}/{page_name(post)}.md", _ATTACHMENTS),
         head,
         finish=_linked,
+        most=NAME_CHARACTERS,
         footnotes=True,
         prefix=lambda _: "",
     )

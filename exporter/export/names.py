@@ -88,7 +88,7 @@ _PLAIN: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _TAKEN_BY_WORDPRESS: Final = frozenset({"atom", "embed", "feed", "rdf", "rss", "rss2"})
 """Names of its feeds; a post with such a name gets another one (``wp_unique_post_slug``)."""
 
-_CHANGED_BY_WORDPRESS: Final = re.compile(
+CHANGED_BY_WORDPRESS: Final = re.compile(
     r"[^a-z0-9_\-\x80-\U0010ffff]|[\x80-\xbf\xd7\u02ca\u0300-\u036f\u2000-\u206f\u2122\ufff0-\uffff]|--|^-|-$"
 )
 """Around all that it drops or writes as a hyphen (``sanitize_title_with_dashes``)."""
@@ -122,7 +122,7 @@ def plain_name(name: str) -> str:
 def wordpress_name(name: str) -> str:
     """Return a name in any script, percent-encoded as WordPress writes and reads it."""
     wanted = unicodedata.normalize("NFC", name.lower())
-    if _CHANGED_BY_WORDPRESS.search(wanted) or wanted in _TAKEN_BY_WORDPRESS:
+    if CHANGED_BY_WORDPRESS.search(wanted) or wanted in _TAKEN_BY_WORDPRESS:
         return ""
     if any(unicodedata.category(char)[0] in "CZ" for char in wanted):
         return ""

@@ -9,9 +9,9 @@ from typing import Final
 from urllib.parse import quote
 
 from exporter.export.formats import Format
-from exporter.export.interface import Comments, ExportFile
-from exporter.export.names import plain_name
+from exporter.export.interface import Comments, Content, ExportFile
 from exporter.export.parts import Part
+from exporter.export.post_html import visible_xml
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.reasons import Reason
 from exporter.export.site_generators import (
@@ -24,7 +24,10 @@ from exporter.export.site_generators import (
     finds,
     page_name,
     shown_title,
+    zone_name,
 )
+from exporter.export.term_names import PELICAN
+from exporter.text import visible
 
 _PICTURES = "images"
 """The only folder of files that Pelican copies without configuration."""
@@ -35,9 +38,47 @@ _STATIC = "/a-file-of-this-site"
 
 _VIDEO: Final = re.compile(rf"(<video poster=\"{_STATIC}[^<>\"]*\")( src=\"{_STATIC}[^<>\"]*\")([^<>]*>)")
 
-_CATEGORY_CHARACTERS = 30
-"""Pelican spells names in Latin letters, about six for a character, and names files after them."""
+_CONFIG: Final = """# What the content needs of Pelican; take it over into your site's own configuration.
+from html import unescape
 
+from pelican import signals
+
+SITENAME = {title}
+SITEURL = ""  # the address of your site, if it has feeds
+PATH = "content"
+TIMEZONE = {zone}
+DEFAULT_LANG = "ja"
+USE_FOLDER_AS_CATEGORY = False
+DEFAULT_PAGINATION = False
+# Pages of long lists are in folders, because "c2.html" could be page 2 of "c" or the category "c2".
+PAGINATION_PATTERNS = [
+    (1, "{{url}}", "{{save_as}}"),
+    (2, "{{base_name}}/page/{{number}}/", "{{base_name}}/page/{{number}}/index.html"),
+]
+# A category and a writer of one name would share a feed. To have one feed of all articles, set SITEURL and
+# FEED_ALL_ATOM = "feeds/all.atom.xml".
+FEED_ALL_ATOM = CATEGORY_FEED_ATOM = AUTHOR_FEED_ATOM = AUTHOR_FEED_RSS = TRANSLATION_FEED_ATOM = None
+# Addresses keep the letters of each language; in Latin ones, two Chinese characters can be equal.
+SLUGIFY_USE_UNICODE = True
+INTRASITE_LINK_REGEX = "{{(?P<what>.*?)}}"
+LOG_FILTER = [(30, "Empty alt attribute for image %s in %s")]  # the old blog had no description of these pictures
+
+# Categories, tags and writers whose addresses would be equal or unusable, such as C, C++ and C#.
+ADDRESSES = {{{addresses}}}
+
+
+def _state_addresses(_generator, metadata):
+    single = [metadata[name] for name in ("category", "author") if name in metadata]
+    for each in [*single, *metadata.get("tags", []), *metadata.get("authors", [])]:
+        if unescape(each.name) in ADDRESSES:
+            each.slug = ADDRESSES[unescape(each.name)]
+
+
+signals.article_generator_context.connect(_state_addresses, weak=False)
+signals.page_generator_context.connect(_state_addresses, weak=False)
+"""
+
+_NEXT_VALUE: Final = "\n    "
 _MARKUP: Final = re.compile(r"[\\`*_{}\[\]()#+!|~^$-]")
 _is_misread = finds(
     BETWEEN_TAGS,
@@ -51,10 +92,11 @@ _is_misread = finds(
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
-    """Yield an article for each post and the pictures they show, all below ``content``, or ``drafts``.
+    """Yield the configuration, and below ``content`` or ``drafts`` an article for each post and the pictures they show.
 
     Pelican makes a page from a draft in ``content``, and anyone could guess its address.
     """
+    yield Content("pelicanconf.py", [_configuration(posts).encode()])
     ending, text = (".html", _html) if posts.options.body == "html" else (".md", _markdown)
 
     def name(post: ExportPost) -> str:
@@ -76,13 +118,23 @@ def export(posts: Posts) -> Iterator[ExportFile]:
         place,
         head,
         text,
-        most=_CATEGORY_CHARACTERS,
         line_break="  \n",
         finish=lambda text, _: _with_internal_links(text),
         risky=_is_misread,
         footnotes=True,
     )
     yield from writer.pages()
+
+
+def _configuration(posts: Posts) -> str:
+    """Return the configuration, in which Python reads texts as written by ``repr``."""
+    names = [visible_xml(name).text for name in (*posts.categories(), *posts.tags(), *posts.authors())]
+    stated = PELICAN.addresses(names)
+    return _CONFIG.format(
+        title=repr(escape(visible(posts.title)[0], quote=False)),
+        zone=repr(zone_name(posts)),
+        addresses="".join(f"\n    {name!r}: {address!r}," for name, address in stated.items()) + "\n" * bool(stated),
+    )
 
 
 def _with_internal_links(text: str) -> str:
@@ -99,31 +151,31 @@ def _facts(post: ExportPost, facts: FrontFacts, name: str, *, in_html: bool) -> 
         "date": post.when.isoformat(),
         "modified": post.record.updated.isoformat() if post.record.updated is not None else "",
         "category": escape("".join(facts.categories[:1])),
-        "tags": _listed([name for name in facts.terms if name not in facts.categories[:1]]),
         "author": escape(facts.author),
         "summary": escape(summary) if in_html else _MARKUP.sub(lambda sign: f"&#{ord(sign[0])};", summary),
         "cover": escape(facts.cover.replace(_STATIC, "").lstrip("/") if facts.cover_name else facts.cover),
         "slug": name,
         "status": "published" if post.public else "draft",
     }
-    return {key: " ".join(value.splitlines()) for key, value in found.items() if value}
+    tags = [escape(name) for name in facts.terms if name not in facts.categories[:1]]
+    lines = {key: " ".join(value.splitlines()) for key, value in found.items() if value}
+    return lines | ({"tags": _listed(tags)} if tags else {})
 
 
-def _listed(names: list[str]) -> str:
-    """Return tags as a list; Pelican parts them at semicolons if there is one, otherwise at commas."""
-    tags = [escape(name.replace(";", "；"), quote=False).replace(";", "；") for name in names]
-    if not any("," in tag for tag in tags):
-        return ", ".join(tags)
-    return "; ".join(tags) + ";"
+def _listed(tags: list[str]) -> list[str]:
+    """Return tags as a list that Pelican does not part: it parts a single value at commas and semicolons."""
+    return tags * 2 if len(tags) == 1 and re.search("[,;]", tags[0]) else tags
 
 
 def _markdown(facts: Head, body: str) -> str:
-    head = "".join(f"{key.capitalize()}: {value}\n" for key, value in facts.items())
+    values = {key: value if isinstance(value, list) else [value] for key, value in facts.items()}
+    head = "".join(f"{key.capitalize()}: {_NEXT_VALUE.join(value)}\n" for key, value in values.items())
     return f"{head}\n{body}"
 
 
 def _html(facts: Head, body: str) -> str:
-    metas = "\n".join(f'<meta name="{key}" content="{value}" />' for key, value in facts.items() if key != "title")
+    values = [(key, each) for key, value in facts.items() for each in (value if isinstance(value, list) else [value])]
+    metas = "\n".join(f'<meta name="{key}" content="{value}" />' for key, value in values if key != "title")
     head = f"<title>{facts['title']}</title>\n{metas}"
     return f"<!DOCTYPE html>\n<html>\n<head>\n{head}\n</head>\n<body>\n{body}</body>\n</html>\n"
 
@@ -134,6 +186,6 @@ FORMAT: Final = Format(
     drafts=True,
     bodies=True,
     shows=Comments.BODY,
-    names=plain_name,
+    names=PELICAN.post_name,
     holds=PAGES_HOLD - {Part.ADDRESS},
 )

@@ -6,9 +6,10 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from html import escape
+from sys import maxsize
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
@@ -29,7 +30,8 @@ from exporter.html.text import collapse
 from exporter.model.records import CommentKind
 
 _ESCAPED_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-_NAME_CHARACTERS: Final = 60
+NAME_CHARACTERS: Final = 60
+"""The part of a category's or tag's name that generators can write as a folder's name."""
 _CACHED_PLACES: Final = 1024
 """Size of the cache of posts' places: the newest posts link to each other, others to few."""
 
@@ -91,7 +93,7 @@ class PageWriter:
         head: returns a page's front matter, given the post and its facts.
         text: returns a page's text, given its front matter and its body.
         risky: tells Markdown that the generator would take for its own commands.
-        most: the maximum length in characters for the name of a category or tag, from which generators make folders.
+        most: the maximum length in characters for the name of a category or tag, if it becomes a folder's name.
         finish: returns a body's final text, given the text and the names of its pictures.
         line_break: what breaks a line of Markdown.
         footnotes: whether the generator knows those of Markdown, by labels that become ids; it writes them at the end.
@@ -105,7 +107,7 @@ class PageWriter:
     head: Callable[[ExportPost, FrontFacts], Head]
     text: Callable[[Head, str], str] = lambda head, body: f"{page_header(head)}\n{body}"
     risky: Callable[[str], bool] = lambda _: False
-    most: int = _NAME_CHARACTERS
+    most: int = maxsize
     finish: Callable[[str, list[str]], str] = lambda text, _: text
     line_break: str = HARD_BREAK
     footnotes: bool = False
@@ -253,6 +255,14 @@ def _visible(value: Any) -> Any:
 def page_name(post: ExportPost) -> str:
     """Return the name for a post's page, without its extension."""
     return file_name(post.record.date, post.title, post.id).removesuffix(".md")
+
+
+def zone_name(posts: Posts) -> str:
+    """Return the name of the blog's time zone in the tz database; if it has none, the name of its fixed offset."""
+    when = posts.newest().astimezone(posts.options.service.timezone)
+    name = getattr(when.tzinfo, "key", "Asia/Tokyo" if when.tzname() == "JST" else "")
+    hours = (when.utcoffset() or timedelta()) // timedelta(hours=1)
+    return name or (f"Etc/GMT{-hours:+}" if hours else "Etc/UTC")
 
 
 def section(post: ExportPost) -> str:

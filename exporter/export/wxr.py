@@ -96,7 +96,12 @@ class _Writer(ImportFile):
                 f"<wp:author_email></wp:author_email><wp:author_display_name>{shown}</wp:author_display_name>",
                 "</wp:author>",
             ]
-        tree = self.posts.category_tree()
+        # WordPress looks for an unknown nicename among the names as well, without its encoded bytes: the one of 日記:旅
+        # would find a category "-". So those with such bytes come first, and parents before their children.
+        tree = sorted(
+            self.posts.category_tree(),
+            key=lambda each: (len(each.parents), "%" not in self._nicenames[_path(each)]),
+        )
         for number, category in enumerate(tree, 1):
             parent = self._nicenames[category.parents] if category.parents else ""
             lines.append(
@@ -105,10 +110,11 @@ class _Writer(ImportFile):
                 f"<wp:category_parent>{cdata(parent) if parent else ''}</wp:category_parent>"
                 f"<wp:cat_name>{cdata(_term_name(category.name))}</wp:cat_name></wp:category>"
             )
+        tags = sorted(self._tag_nicenames.items(), key=lambda each: "%" not in each[1])
         lines += [
             f"<wp:tag><wp:term_id>{number}</wp:term_id><wp:tag_slug>{cdata(nicename)}</wp:tag_slug>"
             f"<wp:tag_name>{cdata(_term_name(name))}</wp:tag_name></wp:tag>"
-            for number, (name, nicename) in enumerate(self._tag_nicenames.items(), len(tree) + 1)
+            for number, (name, nicename) in enumerate(tags, len(tree) + 1)
         ]
         return Frame(("\n".join(lines) + "\n").encode(), b"</channel>\n</rss>\n")
 

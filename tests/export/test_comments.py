@@ -12,7 +12,7 @@ import pytest
 from exporter.export.formats import FORMATS
 from exporter.export.interface import Comments
 from exporter.html.links import AddressPattern
-from tests.export.hostile import comment_word, hostile_export
+from tests.export.hostile import ENTRIES, comment_word, hostile_export
 from tests.export.memory import Made, Memory, count, export
 
 READ = [name for name, form in FORMATS.items() if form.shows is not None]
@@ -40,8 +40,8 @@ def test_formats_for_readers_offer_the_choice() -> None:
 @every_reader
 def test_every_visible_comment_can_be_read_below_its_body(form: str) -> None:
     made = hostile_export(form, comments=Comments.BODY)
-    assert len(words_in(made.everything())) == made.document["out"]["comments"] == 120
-    assert count(made.document, "left_out", "comments") == made.document["in"]["comments"] - 120
+    assert len(words_in(made.everything())) == made.document["out"]["comments"] == 3 * ENTRIES
+    assert count(made.document, "left_out", "comments") == made.document["in"]["comments"] - 3 * ENTRIES
     assert beside(made, "json") == beside(made, "xml") == {}
 
 
@@ -52,15 +52,15 @@ def test_separate_comments_are_in_two_files_and_nowhere_else(form: str) -> None:
     made = hostile_export(form, comments=Comments.SIDECAR)
     (name, data), (xml_name, xml) = *beside(made, "json").items(), *beside(made, "xml").items()
     assert {key: value for key, value in made.files.items() if key not in {name, xml_name}} == plain.files
-    assert made.document["out"]["comments"] == 120
+    assert made.document["out"]["comments"] == 3 * ENTRIES
     assert words_in(plain.everything()) == set()
-    assert len(words_in(data)) == 120
+    assert len(words_in(data)) == 3 * ENTRIES
     records = json.loads(data)["comments"]
-    assert len(records) == 120
+    assert len(records) == 3 * ENTRIES
     assert {type(record["html"]) for record in records} == {str}
     assert not any("<script" in record["html"] for record in records)
     threads = ET.fromstring(xml).findall("channel/item")
-    assert len([each for thread in threads for each in thread.findall(f"{WP}comment")]) == 120
+    assert len([each for thread in threads for each in thread.findall(f"{WP}comment")]) == 3 * ENTRIES
     folder = {"jekyll": "_data/"}.get(form, "")
     assert (name, xml_name) == (f"{folder}comments-public.json", f"{folder}comments-disqus-public.xml")
 
@@ -69,13 +69,13 @@ def test_separate_comments_are_in_two_files_and_nowhere_else(form: str) -> None:
 def test_without_comments_each_has_its_reason(form: str) -> None:
     made = hostile_export(form, comments=Comments.NONE)
     reasons = {row["reason"]: row["count"] for row in made.document["left_out"] if row["kind"] == "comments"}
-    assert reasons["only --comments body or sidecar writes them"] == 120
+    assert reasons["only --comments body or sidecar writes them"] == 3 * ENTRIES
     assert made.document["out"]["comments"] == 0
 
 
 def test_feeds_have_none_by_default_and_other_formats_have_them_below() -> None:
     for form in READ:
-        assert hostile_export(form).document["out"]["comments"] == (0 if form in {"atom", "jsonfeed"} else 120)
+        assert hostile_export(form).document["out"]["comments"] == (0 if form in {"atom", "jsonfeed"} else 3 * ENTRIES)
 
 
 def test_a_thread_of_disqus() -> None:

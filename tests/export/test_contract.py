@@ -19,7 +19,7 @@ from exporter.export.interface import Content, ExportOptions, Packed, Side, Type
 from exporter.export.report import Report
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
-from tests.export.hostile import comment_word, entry_word, flagged_blog, hostile_blog, hostile_export
+from tests.export.hostile import ENTRIES, comment_word, entry_word, flagged_blog, hostile_blog, hostile_export
 from tests.export.memory import SAID, Made, Memory, count, export
 
 WHOLE = {name: form for name, form in FORMATS.items() if not form.whole and name != "redirects"}
@@ -62,12 +62,12 @@ def test_the_same_records_give_the_same_bytes(subtests: pytest.Subtests) -> None
 )
 def test_every_hostile_entry_and_comment_is_exported(form: str, body: str, media: dict[str, Any]) -> None:
     made = hostile_export(form, body=body, **media)
-    assert made.document["out"]["entries"] == 40
+    assert made.document["out"]["entries"] == ENTRIES
     assert accounted(made.document)
-    assert words(made, "e") == set(range(1, 41))
+    assert words(made, "e") == set(range(1, ENTRIES + 1))
     assert len(words(made, "c")) == made.document["out"]["comments"]
     if WHOLE[form].comments:
-        assert made.document["out"]["comments"] == 120
+        assert made.document["out"]["comments"] == 3 * ENTRIES
 
 
 def test_no_flag_lets_anything_private_into_a_public_file(subtests: pytest.Subtests) -> None:

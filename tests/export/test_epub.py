@@ -20,7 +20,7 @@ from exporter.export.report import Report
 from exporter.html.links import AddressPattern
 from exporter.model.kinds import Kind
 from tests.cli.conftest import Program
-from tests.export.hostile import entry_word, hostile_blog
+from tests.export.hostile import ENTRIES, entry_word, hostile_blog
 from tests.export.memory import SAID, Made, Memory, count, export
 from tests.html.test_footnotes import HATENA, TWICE, WORDPRESS
 
@@ -74,7 +74,7 @@ def test_every_file_is_well_formed_and_listed() -> None:
     assert len(set(ids)) == len(ids)
     read = [ref.get("idref") for ref in package.iter(f"{OPF}itemref")]
     assert read[:3] == ["cover", "nav", "year-2024"]
-    assert len(read) == 43
+    assert len(read) == ENTRIES + 3
     for name, data in made.items():
         if name.endswith((".xhtml", ".opf", ".svg", ".xml")):
             ET.fromstring(data)
@@ -275,7 +275,7 @@ def test_invalid_xml_characters_are_counted_and_tangles_show_their_source() -> N
 
 def test_every_word_of_the_hostile_blog_is_in_its_chapter() -> None:
     made = parts(export("epub", hostile_blog()))
-    for number in range(1, 41):
+    for number in range(1, ENTRIES + 1):
         assert entry_word(number) in made[f"EPUB/entry-{number}.xhtml"].decode()
 
 

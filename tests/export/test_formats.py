@@ -30,7 +30,7 @@ from exporter.html.links import AddressPattern
 from exporter.model.publication import Cause, Hidden
 from exporter.service.blog_v1 import BlogV1, Options
 from exporter.service.registry import DEFAULT_SERVICE
-from tests.export.hostile import entry_word, hostile_blog, hostile_export
+from tests.export.hostile import ENTRIES, PICTURES, entry_word, hostile_blog, hostile_export
 from tests.export.memory import Memory, export
 
 OLD = AddressPattern("https://{blog_id}/Entry/{entry_id}/", "x")
@@ -46,7 +46,7 @@ def rows(**options: Any) -> list[dict[str, str]]:
 
 def test_no_cell_of_the_table_is_a_formula_or_too_long() -> None:
     found = rows()
-    assert len(found) == 40
+    assert len(found) == ENTRIES
     for row in found:
         for name, cell in row.items():
             assert not re.match(r"[\s\u3000]*[=+@|%-]", cell), (name, cell[:40])
@@ -68,14 +68,14 @@ def test_no_title_is_a_formula(subtests: pytest.Subtests) -> None:
 def test_json_lines_are_typed_and_lossless() -> None:
     made = hostile_export("jsonl", old_urls=(OLD,), new_url=NEW)
     entries = [json.loads(line) for line in made.files["entries-public.jsonl"].splitlines()]
-    assert len(entries) == 40
+    assert len(entries) == ENTRIES
     assert "�" in entries[6]["body_html"]
     assert entries[2]["pictures"] == []
     assert entries[19]["pictures"] == ["https://files.example.jp/v1/20"]
     assert entries[0]["url"] == "https://umi.blog.example.jp/Entry/1/"
     comments = [json.loads(line) for line in made.files["comments-public.jsonl"].splitlines()]
     assert {type(comment["visible"]) for comment in comments} == {bool}
-    assert len(comments) == 120
+    assert len(comments) == 3 * ENTRIES
 
 
 def test_a_feed_is_well_formed_with_the_newest_first() -> None:
@@ -96,10 +96,10 @@ def test_a_feed_is_well_formed_with_the_newest_first() -> None:
 
 
 def test_hostile_feeds_are_well_formed() -> None:
-    assert len(list(ET.fromstring(hostile_export("atom").only()))) == 44
+    assert len(list(ET.fromstring(hostile_export("atom").only()))) == ENTRIES + 4
     feed = json.loads(hostile_export("jsonfeed", media_folder=True).files["feed-public.json"])
-    assert len({item["id"] for item in feed["items"]}) == 40
-    assert "<script" not in json.dumps(feed["items"])
+    assert len({item["id"] for item in feed["items"]}) == ENTRIES
+    assert not any("<script" in item["content_html"] for item in feed["items"])
 
 
 def test_redirects_in_four_forms() -> None:
@@ -128,7 +128,7 @@ def test_hostile_redirects_stay_within_their_lines() -> None:
             "_redirects": r"\S+ \S+ 301",
         }
         assert all(re.fullmatch(wanted.get(name, ".*"), line) for line in lines), name
-    assert made.document["left_out"][-1]["reason"].startswith("lacks a field")
+    assert any(row["reason"].startswith("lacks a field") for row in made.document["left_out"])
 
 
 def test_an_old_address_with_a_query_is_only_in_the_table() -> None:
@@ -183,16 +183,16 @@ def test_a_ghost_zip() -> None:
         names = packed.namelist()
         data = json.loads(packed.read("ghost.json"))["db"][0]["data"]
     posts = data["posts"]
-    assert len(posts) == len({post["slug"] for post in posts}) == len({post["id"] for post in posts}) == 40
+    assert len(posts) == len({post["slug"] for post in posts}) == len({post["id"] for post in posts}) == ENTRIES
     assert all(1 <= len(post["title"]) <= 255 for post in posts)
     cards = [json.loads(post["lexical"])["root"]["children"][0]["html"] for post in posts]
     assert all(entry_word(number) in card for number, card in enumerate(cards, 1))
     assert {post["status"] for post in posts} == {"published"}
     shown = re.findall(r"__GHOST_URL__/(content/images/[^\"]+)", "".join(cards))
-    assert len(shown) == 5
+    assert len(shown) == PICTURES
     assert set(shown) == set(names) - {"ghost.json"}
     assert {row["post_id"] for row in data["posts_tags"]} == {post["id"] for post in posts}
-    assert len(made.files["comments-public.jsonl"].splitlines()) == 120
+    assert len(made.files["comments-public.jsonl"].splitlines()) == 3 * ENTRIES
     drafts = Memory()
     drafts.entry("1", title="", open_flg="2", day="99")
     with zipfile.ZipFile(io.BytesIO(export("ghost", drafts, side=Side.REST).files["ghost-NOT-PUBLIC.zip"])) as packed:
@@ -224,8 +224,8 @@ def test_the_database_finds_one_character() -> None:
 def test_the_book_loads_nothing() -> None:
     made = hostile_export("html")
     page = made.only().decode()
-    assert page.count("<article ") == 40
-    assert page.count('src="data:image/png;base64,assets/') == made.document["out"]["pictures"] == 5
+    assert page.count("<article ") == ENTRIES
+    assert page.count('src="data:image/png;base64,assets/') == made.document["out"]["pictures"] == PICTURES
     assert "<script" not in page.replace("&lt;script", "")
     assert not re.search(r'(?:src|poster)="https?:(?!//files\.example\.jp/v1/(?:8|16|24|32|40)")', page)
     assert "inlined-picture" not in page
@@ -234,9 +234,9 @@ def test_the_book_loads_nothing() -> None:
 @pytest.mark.parametrize("form", ["hugo", "jekyll", "markdown"])
 def test_front_matter_reads_back(form: str) -> None:
     made = hostile_export(form, old_urls=(OLD,))
-    pages = [data.decode() for name, data in made.files.items() if name.endswith(".md")]
+    pages = [data.decode() for name, data in made.files.items() if name.endswith(".md") and "_index" not in name]
     heads = [yaml.safe_load(page.split("---\n")[1]) for page in pages]
-    assert len(heads) == 40
+    assert len(heads) == ENTRIES
     assert heads[5]["title"] == "no"
     assert heads[6]["title"] == "2024-01-01"
     assert {key for head in heads for key in head} >= {"title", "date", "categories"}
@@ -261,7 +261,7 @@ def test_drafts_in_folders_are_marked() -> None:
         data for name, data in export("hugo", blog, side=Side.REST).files.items() if "content" in name
     )
     assert list(export("jekyll", blog, side=Side.REST).files) == ["_config.yml", "_drafts/下書き-1.md"]
-    assert b"Status: draft" in export("pelican", blog, side=Side.REST).only()
+    assert b"Status: draft" in export("pelican", blog, side=Side.REST).files["drafts/2024-03-05-下書き-1.md"]
     assert b"draft: true" in export("markdown", blog, side=Side.REST).only()
 
 
@@ -273,7 +273,7 @@ def test_drafts_and_their_pictures_are_outside_of_generator_paths(form: str, fol
     blog.picture(url, entry_id="1")
     made = export(form, blog, side=Side.REST)
     assert len(made.copies) == 1
-    assert all(path.startswith((folder, "_config")) for path in [*made.files, *made.copies])
+    assert all(path.startswith((folder, "_config", "pelicanconf.py")) for path in [*made.files, *made.copies])
 
 
 def test_names_in_addresses_are_unique() -> None:

@@ -9,7 +9,7 @@ import yaml
 
 from exporter.export.interface import Preset, Side
 from exporter.html.links import AddressPattern
-from tests.export.hostile import entry_word, hostile_export
+from tests.export.hostile import ENTRIES, entry_word, hostile_export
 from tests.export.memory import BLOG, Made, Memory, export
 
 LINKED: dict[str, Any] = {"old_urls": (AddressPattern("https://{blog_id}/Entry/{entry_id}/", "x"),)}
@@ -34,8 +34,8 @@ def one(**changes: Any) -> Memory:
 @every_preset
 def test_every_hostile_entry_is_in_a_page(preset: Preset) -> None:
     pages = notes(hostile_export("markdown", preset=preset))
-    assert len(pages) == 40
-    assert all(entry_word(number) in "".join(pages.values()) for number in range(1, 41))
+    assert len(pages) == ENTRIES
+    assert all(entry_word(number) in "".join(pages.values()) for number in range(1, ENTRIES + 1))
     assert all(head(text)["title"] for text in pages.values())
 
 

@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from exporter.export.interface import Side
 from exporter.export.movabletype import MAX_BYTES, defused
-from tests.export.hostile import BODIES, comment_word, entry_word, hostile_blog
+from tests.export.hostile import BODIES, ENTRIES, PICTURES, comment_word, entry_word, hostile_blog
 from tests.export.memory import Memory, export
 from tests.export.mt_readers import read_carelessly, read_strictly
 
@@ -48,7 +48,7 @@ def test_the_hours_of_the_day(hour: str, shown: str) -> None:
 def test_both_readers_find_every_hostile_entry_and_comment() -> None:
     data = export("movabletype", hostile_blog()).only()
     for entries in (read_strictly(data), read_carelessly(data)):
-        assert len(entries) == 40
+        assert len(entries) == ENTRIES
         for number, entry in enumerate(entries, 1):
             assert entry_word(number) in entry.body
             assert [entry_word(number) in each.body for each in entries].count(True) == 1
@@ -127,9 +127,9 @@ def test_a_tag_that_is_too_long_is_reported() -> None:
 def test_drafts_are_drafts_and_files_are_split() -> None:
     blog = hostile_blog()
     made = export("movabletype", blog, max_entries=9, media_folder=True)
-    assert list(made.files) == [f"movabletype-public-{number:03}.txt" for number in range(1, 6)]
-    assert sum(len(read_strictly(data)) for data in made.files.values()) == 40
-    assert len(made.copies) == 5
+    assert list(made.files) == [f"movabletype-public-{number:03}.txt" for number in range(1, 13)]
+    assert sum(len(read_strictly(data)) for data in made.files.values()) == ENTRIES
+    assert len(made.copies) == PICTURES
     blog = Memory()
     blog.entry("1", is_private="t")
     assert read_strictly(export("movabletype", blog, side=Side.REST).only())[0].fields["STATUS"] == "Draft"

@@ -13,7 +13,7 @@ from exporter.export.importer_rules import nicename
 from exporter.export.interface import Side
 from exporter.export.targets import TARGETS
 from exporter.html.links import AddressPattern
-from tests.export.hostile import hostile_blog
+from tests.export.hostile import ENTRIES, PICTURES, hostile_blog
 from tests.export.memory import Made, Memory, export
 
 WP = "{http://wordpress.org/export/1.2/}"
@@ -119,13 +119,13 @@ def test_hostile_entries_parse_and_keep_all_valid_xml_characters() -> None:
     blog = hostile_blog()
     made = export("wxr", blog, wordpress_body="plain")
     bodies = texts(made, BODY)
-    assert len(bodies) == 40
+    assert len(bodies) == ENTRIES
     assert "]]> で終わる ]]]]><![CDATA[> CDATA" in bodies[3]
     names = texts(made, f"{WP}post_name")
-    assert len(set(names)) == 40
+    assert len(set(names)) == ENTRIES
     assert all(name.isascii() for name in names)
     removed = {row["what"]: row["times"] for row in made.document["changed"]}
-    assert removed["characters removed from the body that XML cannot hold"] == 2 * 7 + 1
+    assert removed["characters removed from the body that XML cannot hold"] == 19
     for item in items(made):
         for comment in item.iter(f"{WP}comment"):
             content = (comment.findtext(f"{WP}comment_content") or "").lower()
@@ -145,15 +145,15 @@ def test_attachments_and_the_addresses_in_bodies_are_the_same(media: dict[str, A
     made = export("wxr", hostile_blog(), **media)
     attachments = items(made, "attachment")
     numbers = [made.document[part]["pictures"] for part in ("out", "referred")]
-    assert len(attachments) == 5
-    assert numbers == ([5, 0] if media.get("media_folder") else [0, 5])
+    assert len(attachments) == PICTURES
+    assert numbers == ([PICTURES, 0] if media.get("media_folder") else [0, PICTURES])
     first = attachments[0].findtext(f"{WP}attachment_url") or ""
     assert first.startswith(address)
     assert first in texts(made, BODY)[3]
     ids = [item.findtext(f"{WP}post_id") for item in [*items(made), *attachments]]
-    assert len(set(ids)) == 45
+    assert len(set(ids)) == ENTRIES + PICTURES
     assert attachments[0].findtext(f"{WP}post_parent") == "4"
-    assert len(made.copies) == (5 if "media_folder" in media else 0)
+    assert len(made.copies) == (PICTURES if "media_folder" in media else 0)
     assert "shows pictures that the archive does not have" in str(made.document["preflight"])
 
 
@@ -179,7 +179,7 @@ def test_links_between_posts_lead_to_their_new_homes_unless_those_are_hidden() -
 def test_files_stay_below_the_limits_and_hold_every_entry_once() -> None:
     whole = export("wxr", hostile_blog())
     made = export("wxr", hostile_blog(), max_entries=7)
-    assert list(made.files) == [f"wordpress-public-{number:03}.xml" for number in range(1, 7)]
+    assert list(made.files) == [f"wordpress-public-{number:03}.xml" for number in range(1, 16)]
     assert texts(made, f"{WP}post_id") == texts(whole, f"{WP}post_id")
     made = export("wxr", hostile_blog(), max_bytes=150_000)
     assert len(made.files) > 2

@@ -11,7 +11,7 @@ import pytest
 
 from exporter.export.interface import Side
 from exporter.model.publication import Declared
-from tests.export.hostile import entry_word
+from tests.export.hostile import ENTRIES, entry_word
 from tests.importers.blogs import BLOGS, Blog, bare, blog, shown
 from tests.importers.conftest import Tool
 from tests.importers.ledger import Count, Ledger
@@ -29,7 +29,7 @@ def found_in(site: Path, moved: Blog, pages: list[Path], categories: int | None 
     text = shown(html)
     assert moved.titles_missing(text) == []
     if moved.name == "hostile":
-        assert [number for number in range(1, 41) if entry_word(number) not in text] == []
+        assert [number for number in range(1, ENTRIES + 1) if entry_word(number) not in text] == []
     built = {path.name for path in site.rglob("*") if path.is_file()}
     return Count(
         posts=len(pages),
@@ -110,7 +110,7 @@ def test_no_generator_publishes_a_draft(
     with blog(name, tmp_path / "archive") as moved:
         site = tmp_path / "site"
         report = moved.export(form, site, side=Side.DRAFTS, declared=Declared(all_as_draft=True))
-        assert report["out"]["entries"] >= 40
+        assert report["out"]["entries"] >= ENTRIES
         (site / "eleventy.config.mjs").write_text(
             'export default (config) => { config.addPassthroughCopy("media"); config.setUseGitIgnore(false); };\n'
         )
@@ -128,7 +128,7 @@ def test_no_generator_publishes_a_draft(
         titles = [title for post in moved.posts() if len(title := bare(post.title)) > 4]
         assert titles
         assert [title for title in titles if title in bare(text)] == []
-        assert [number for number in range(1, 41) if entry_word(number) in text] == []
+        assert [number for number in range(1, ENTRIES + 1) if entry_word(number) in text] == []
         assert moved.pictures() & {path.name for path in (site / built).rglob("*")} == set()
 
 

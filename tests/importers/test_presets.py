@@ -14,7 +14,7 @@ import yaml
 from exporter.export.interface import Preset, Side
 from exporter.html.links import AddressPattern
 from exporter.model.publication import Declared
-from tests.export.hostile import entry_word
+from tests.export.hostile import ENTRIES, entry_word
 from tests.importers.blogs import bare, blog, shown
 from tests.importers.conftest import Tool
 from tests.importers.ledger import Ledger
@@ -66,7 +66,7 @@ def test_no_starter_publishes_a_draft(
         site, generator = tmp_path / "site", GENERATORS[starter]
         options = {"side": Side.DRAFTS, "declared": Declared(all_as_draft=True)}
         report = moved.export("markdown", site, preset=generator.preset, **options)
-        assert report["out"]["entries"] >= 40
+        assert report["out"]["entries"] >= ENTRIES
         (site / "src" / "content" / "blog").mkdir(parents=True)
         generator.prepare(site)
         tool(*generator.command, cwd=site)
@@ -75,7 +75,7 @@ def test_no_starter_publishes_a_draft(
         text = shown("".join(path.read_text(encoding="utf-8") for path in files))
         titles = [title for post in moved.posts() if len(title := bare(post.title)) > 4]
         assert [title for title in titles if title in bare(text)] == []
-        assert [number for number in range(1, 41) if entry_word(number) in text] == []
+        assert [number for number in range(1, ENTRIES + 1) if entry_word(number) in text] == []
         assert moved.pictures() & {path.name for path in files} == set()
 
 
