@@ -11,10 +11,10 @@ import yaml
 
 from exporter.export.threads import threads
 from exporter.html.anchors import Numbering, wanted_places
+from exporter.html.dialects import COMMONMARK, Dialect
 from exporter.html.links import commenter_link
 from exporter.html.markdown import Block, quote_block, to_markdown
 from exporter.html.markdown_escape import escape_heading_end, escape_text, link_target
-from exporter.html.markdown_inline import HARD_BREAK
 from exporter.html.text import collapse
 from exporter.html.tree import Element
 from exporter.model.labels import is_labelled, is_marked, marks_of
@@ -182,15 +182,15 @@ def render_entry(
     return Rendered(f"{head}\n{text}\n", replaced + body.replaced + more.replaced + rest.replaced + found)
 
 
-def render_comments(comments: Sequence[Comment], line_break: str = HARD_BREAK) -> Rendered:
-    """Return comments as sections of a page, without a final line end; ``line_break`` is the mark for a line break.
+def render_comments(comments: Sequence[Comment], dialect: Dialect = COMMONMARK) -> Rendered:
+    """Return comments as sections of a page, without a final line end, for the readers of ``dialect``.
 
     An answer comes after the comment that it answers, and names it.
     """
     parts: list[str] = []
     replaced = 0
     for comment, _, answers in threads(comments):
-        text = to_markdown(comment.text, line_break=line_break)
+        text = to_markdown(comment.text, dialect=dialect)
         replaced += text.replaced
         quoted = quote_block([Block("text", text.text)]).text if text.text else ""
         parts += [part for part in (_comment_head(comment), _comment_facts(comment, answers), quoted) if part]

@@ -15,12 +15,12 @@ from exporter.export.site_generators import (
     FrontFacts,
     Head,
     PageWriter,
-    finds,
     page_name,
     section,
     shown_title,
     site_path,
 )
+from exporter.html.dialects import Dialect, finds
 from exporter.message import message
 from exporter.text import visible
 
@@ -42,8 +42,8 @@ title = false
 typographer = false
 linkify = false
 """
-_is_misread = finds("{{[<%]", r"[*~](?=\S)(?:[^*~\n]|\n(?!\n))*\[[^\[\]\n]*!\[")
-"""Matches Hugo's own syntax, and emphasis around a linked picture, which old versions such as 0.111 do not read."""
+_DIALECT: Final = Dialect(misread=finds("{{[<%]", r"[*~](?=\S)(?:[^*~\n]|\n(?!\n))*\[[^\[\]\n]*!\["))
+"""It misreads Hugo's own syntax, and emphasis around a linked picture, which old versions such as 0.111 do not read."""
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
@@ -74,7 +74,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     def home(post: ExportPost) -> str:
         return site_path(section(post), page_name(post).lower())  # as Hugo writes the paths of pages
 
-    yield from PageWriter(posts, "", home, place, head, risky=_is_misread).pages()
+    yield from PageWriter(posts, "", home, place, head, dialect=_DIALECT).pages()
 
 
 FORMAT: Final = Format(

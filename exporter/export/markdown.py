@@ -27,6 +27,7 @@ from exporter.export.site_generators import (
     shown_title,
     site_path,
 )
+from exporter.html.dialects import COMMONMARK, Dialect
 from exporter.message import message
 
 _ATTACHMENTS: Final = "attachments"
@@ -74,7 +75,7 @@ def vault(posts: Posts) -> Iterator[ExportFile]:
         lambda post: (f"{section(post) if post.public else 'drafts'}/{page_name(post)}.md", _ATTACHMENTS),
         head,
         finish=_linked,
-        footnotes=True,
+        dialect=Dialect(footnotes=True),
         prefix=lambda _: "",
     )
     yield from writer.pages()
@@ -154,7 +155,7 @@ def astro(posts: Posts) -> Iterator[ExportFile]:
         }
 
     folders = {"place": "src/content/blog", "pages": f"src/pages/{PAGES}", "pictures": f"public/{FOLDER}"}
-    return _pages(posts, head, **folders, home="blog", footnotes=True)
+    return _pages(posts, head, **folders, home="blog", dialect=Dialect(footnotes=True))
 
 
 def eleventy(posts: Posts) -> Iterator[ExportFile]:
@@ -185,7 +186,7 @@ def _pages(
     pages: str,
     pictures: str,
     home: str,
-    footnotes: bool = False,
+    dialect: Dialect = COMMONMARK,
 ) -> Iterator[ExportFile]:
     """Yield the pages of a preset; drafts and their pictures are in ``drafts``.
 
@@ -196,7 +197,7 @@ def _pages(
         pages: the folder for published pages.
         pictures: the folder for their pictures.
         home: the first part of the addresses that the generator gives to posts.
-        footnotes: whether the generator knows footnotes in Markdown.
+        dialect: the Markdown that the generator reads.
     """
 
     def placed(post: ExportPost) -> tuple[str, str]:
@@ -207,7 +208,7 @@ def _pages(
     def address(post: ExportPost) -> str:
         return site_path(PAGES if post.page else home, page_name(post))
 
-    return PageWriter(posts, f"/{FOLDER}/", address, placed, head, footnotes=footnotes).pages()
+    return PageWriter(posts, f"/{FOLDER}/", address, placed, head, dialect=dialect).pages()
 
 
 def description(post: ExportPost) -> str:

@@ -15,16 +15,15 @@ from exporter.export.parts import Part
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.reasons import Reason
 from exporter.export.site_generators import (
-    BETWEEN_TAGS,
     PAGES,
     PAGES_HOLD,
     FrontFacts,
     Head,
     PageWriter,
-    finds,
     page_name,
     shown_title,
 )
+from exporter.html.dialects import PYTHON_MARKDOWN
 
 _PICTURES = "images"
 """The only folder of files that Pelican copies without configuration."""
@@ -39,15 +38,6 @@ _CATEGORY_CHARACTERS = 30
 """Pelican spells names in Latin letters, about six for a character, and names files after them."""
 
 _MARKUP: Final = re.compile(r"[\\`*_{}\[\]()#+!|~^$-]")
-_is_misread = finds(
-    BETWEEN_TAGS,
-    "~~",
-    r"\\[^\\`*_{}\[\]()>#+.!\n-]",  # escapes that it does not know
-    r"\\\]:",  # notes and addresses, though escaped
-    r"\{[^{}\n]*\}",  # attributes
-    r"^[-+*>\d.) ]*#+[^#\s]",  # headings without a space
-)
-"""Matches text that Pelican's Markdown reader treats differently from CommonMark."""
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
@@ -77,10 +67,8 @@ def export(posts: Posts) -> Iterator[ExportFile]:
         head,
         text,
         most=_CATEGORY_CHARACTERS,
-        line_break="  \n",
         finish=lambda text, _: _with_internal_links(text),
-        risky=_is_misread,
-        footnotes=True,
+        dialect=PYTHON_MARKDOWN,
     )
     yield from writer.pages()
 

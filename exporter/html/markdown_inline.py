@@ -14,6 +14,7 @@ from html import escape
 from typing import Final
 
 from exporter.html.anchors import ANCHOR, FOOTNOTE
+from exporter.html.dialects import COMMONMARK, HARD_BREAK, Dialect
 from exporter.html.links import safe_image_url, safe_url
 from exporter.html.markdown_escape import (
     can_delimit,
@@ -32,8 +33,6 @@ _WHITE = " \t\n\r\f"
 _SPACES = re.compile(f"[{_WHITE}]+")
 _DELIMITERS: Final = {"strong": "**", "em": "*", "del": "~~"}
 _LINE_END_INSIDE: Final = re.compile(r"\n(?!\Z)")
-HARD_BREAK: Final = "\\\n"
-"""A line break in CommonMark. Older Markdown readers only know two spaces at the end of a line."""
 _ADDRESS_AT_END: Final = re.compile(r"(?<!\]\()(?<!\")(?:(?:https?|ftp)://|www\.)[^\s<\"]*\Z")
 
 
@@ -207,17 +206,17 @@ class _Token:
     in_link: bool = False
 
 
-def render_inline(runs: list[Run], line_break: str = HARD_BREAK, *, one_line: bool = False) -> str:
+def render_inline(runs: list[Run], dialect: Dialect = COMMONMARK, *, one_line: bool = False) -> str:
     """Return the Markdown of one paragraph's runs.
 
     Args:
         runs: collected by :class:`Runs`.
-        line_break: the Markdown for a line break.
+        dialect: of the reader.
         one_line: for headings and table cells: breaks become ``<br>`` and line ends spaces.
     """
     if one_line:
         runs = [(piece, value.replace("\n", " "), marks) for piece, value, marks in runs]
-    line_break = "<br>" if one_line else line_break
+    line_break = "<br>" if one_line else dialect.line_break
     for piece, _, marks in runs:
         if marks or piece in _FINISHED:
             break
