@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -42,8 +43,12 @@ title = false
 typographer = false
 linkify = false
 """
-_DIALECT: Final = Dialect(misread=finds("{{[<%]", r"[*~](?=\S)(?:[^*~\n]|\n(?!\n))*\[[^\[\]\n]*!\["))
-"""It misreads Hugo's own syntax, and emphasis around a linked picture, which old versions such as 0.111 do not read."""
+_DIALECT: Final = Dialect(
+    signs=re.compile(r"(?<!\\)(?P<sign>\[)(?=[ xX]\])"),
+    misread=finds("{{[<%]", r"[*~](?=\S)(?:[^*~\n]|\n(?!\n))*\[[^\[\]\n]*!\["),
+)
+"""It misreads Hugo's own syntax. Versions such as 0.111 also misread emphasis around a linked picture, and take ``[x]``
+anywhere in an item for its tick."""
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:

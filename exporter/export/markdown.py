@@ -27,7 +27,7 @@ from exporter.export.site_generators import (
     shown_title,
     site_path,
 )
-from exporter.html.dialects import COMMONMARK, Dialect
+from exporter.html.dialects import COMMONMARK, OBSIDIAN, Dialect, finds
 from exporter.message import message
 
 _ATTACHMENTS: Final = "attachments"
@@ -43,8 +43,6 @@ _NOTE_LINK: Final = re.compile(rf"(?<!!){_TEXT}\({_NOTES}([^)\s#]+)(?:#[^)\s]*)?
 _NOTE_ADDRESS: Final = re.compile(rf'{_NOTES}([^)\s#"]+)')
 # A linked picture stays Markdown, because the vault's own links cannot express it.
 _FILE_LINK: Final = re.compile(rf"(?<!\[)(?<!\[!)(!?){_TEXT}\({_ATTACHMENTS}/([\w.-]+)\)")
-_OWN_SIGNS: Final = re.compile(r"(?ms)^(`{3,}|~{3,}).*?^\1|(`+)[^`].*?\2|(\[\[|%%)")
-"""Code, which is kept, and text that only Obsidian would read as a link or a hidden part."""
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _NO_TAG: Final = re.compile(r"[^\w/-]+")
 
@@ -75,7 +73,7 @@ def vault(posts: Posts) -> Iterator[ExportFile]:
         lambda post: (f"{section(post) if post.public else 'drafts'}/{page_name(post)}.md", _ATTACHMENTS),
         head,
         finish=_linked,
-        dialect=Dialect(footnotes=True),
+        dialect=OBSIDIAN,
         prefix=lambda _: "",
     )
     yield from writer.pages()
@@ -96,7 +94,6 @@ def _linked(text: str, pictures: list[str]) -> str:
             return found[0]
         return found[1] + _wiki(found[3], found[2], in_table=_in_table(found))
 
-    text = _OWN_SIGNS.sub(lambda found: "".join(f"\\{sign}" for sign in found[3]) if found[3] else found[0], text)
     # Nested tables and similar elements stay HTML, which has no links of the vault.
     return _NOTE_ADDRESS.sub(r"\1.md", _NOTE_LINK.sub(to_note, _FILE_LINK.sub(to_file, text)))
 
@@ -130,6 +127,10 @@ def _extra(facts: FrontFacts, summary: str = "") -> Head:
     return {name: value for name, value in found.items() if name and value}
 
 
+_ASTRO: Final = Dialect(
+    footnotes=True, misread=finds(r"!\[(?:\\.|[^\[\]\\])*\]\((?!<?(?:[A-Za-z][A-Za-z0-9+.-]*:|[/#]))")
+)
+"""Astro ends the build at a picture with a relative address of which it does not have the file."""
 _DESCRIPTION_CHARACTERS: Final = 120
 """Maximum length of a description taken from a post's text."""
 
@@ -155,7 +156,7 @@ def astro(posts: Posts) -> Iterator[ExportFile]:
         }
 
     folders = {"place": "src/content/blog", "pages": f"src/pages/{PAGES}", "pictures": f"public/{FOLDER}"}
-    return _pages(posts, head, **folders, home="blog", dialect=Dialect(footnotes=True))
+    return _pages(posts, head, **folders, home="blog", dialect=_ASTRO)
 
 
 def eleventy(posts: Posts) -> Iterator[ExportFile]:

@@ -198,7 +198,7 @@ class PageWriter:
         return f"<div>\n{without_commands(shown)}\n</div>" if shown else ""
 
     def _heading(self, level: int, text: str) -> str:
-        made = markdown_heading(level, text)
+        made = markdown_heading(level, text, self.dialect)
         if self._html or self.dialect.misread(made):
             return f"<h{level}>{without_commands(escape(collapse(text), quote=False))}</h{level}>"
         return made
@@ -207,7 +207,7 @@ class PageWriter:
         comment, answers = threaded.found.comment, threaded.answers
         # The marks are written here, because a single comment does not show the one that it answers.
         made = render_comments([replace(comment, kind=CommentKind.COMMENT, by_owner=None)], self.dialect).text
-        marks = "\n".join(f"- {plain(mark)}" for mark in comment_marks(comment, answers))
+        marks = "\n".join(f"- {plain(mark, self.dialect)}" for mark in comment_marks(comment, answers))
         if marks:
             head, _, rest = made.partition("\n\n")
             made = "\n".join([head, "", marks, *([] if rest.startswith("- ") else [""]), rest])

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from exporter.html.anchors import Numbering, mark_places, take_footnotes
+from exporter.html.code_languages import LANGUAGE
 from exporter.html.dialects import COMMONMARK, Dialect
 from exporter.html.embedded import link_frames, parse_body
 from exporter.html.markdown_escape import INVISIBLE_TEXT, code_fence, definition_end, escape_heading_end
@@ -24,6 +25,7 @@ from exporter.html.markdown_inline import (
 )
 from exporter.html.safe_html import safe_html
 from exporter.html.service_habits import quieten
+from exporter.html.task_lists import TICK
 from exporter.html.text import text_of
 from exporter.html.tree import (
     BLOCKS,
@@ -42,13 +44,14 @@ from exporter.html.tree import (
 )
 from exporter.text import visible
 
-_LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|brush)[-:]\s*([A-Za-z0-9_+#.\-]{1,30})")
 _LINE_INSIDE = re.compile(r"\n(?!\n)")
 _NOTE_BREAK = "<br>\n"
 """A line break in footnotes: in these, Jekyll shows a backslash."""
 _BLANK_LINE = "<br> <br>\n"
 _NOTHING = "<!-- -->"
-"""The content of an empty item, and what is between two lists that would become one."""
+"""It fills an empty item, and separates two lists that would become one."""
+_CODE_LINES = frozenset({"li", "ol", "ul"})
+"""Tags of numbered lines, which Prettify and SyntaxHighlighter write into code."""
 _CODE_INSIDE = PLAIN_INLINE | {"br", "code", "tt", "samp"}
 
 
@@ -148,27 +151,35 @@ def _item(blocks: list[Block], marker: str, dialect: Dialect, *, tight: bool) ->
     return f"{marker} {lines[0]}{rest}"
 
 
-def code_block(element: Element) -> str | None:
+def code_block(element: Element, dialect: Dialect = COMMONMARK) -> str | None:
     """Return a fenced block with the element's text; ``None`` if marks or links in it need HTML."""
     parts: list[str] = []
-    for node in element.walk():
+    todo: list[Element | str | int] = [*reversed(element.children)]
+    while todo:
+        node = todo.pop()
         if isinstance(node, str):
             parts.append(node)
+        elif isinstance(node, int):
+            _end_line(parts, node)
         elif node.tag == "br":
             parts.append("\n")
-        elif node.tag not in _CODE_INSIDE and node.tag not in DROPPED:
+        elif node.tag in _CODE_LINES:
+            _end_line(parts)
+            inside = [each for each in node.children if node.tag == "li" or isinstance(each, Element) or each.strip()]
+            todo += [*([len(parts)] if node.tag == "li" else []), *reversed(inside)]
+        elif node.tag in _CODE_INSIDE:
+            todo += reversed(node.children)
+        elif node.tag not in DROPPED:
             return None
     text = "".join(parts).replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
-    return code_fence(text, _language(element))
+    language = element.attributes.get(LANGUAGE, "")
+    return code_fence(text, language if dialect.languages is None or language in dialect.languages else "")
 
 
-def _language(element: Element) -> str:
-    inner = next((child for child in element.children if isinstance(child, Element)), None)
-    for holder in (element, inner):
-        found = _LANGUAGE.search(holder.attributes.get("class", "")) if holder is not None else None
-        if found is not None:
-            return found[1]
-    return ""
+def _end_line(parts: list[str], begun: int = 0) -> None:
+    """End a line of code, also an empty one of which no part was written after the first ``begun``."""
+    if parts and (len(parts) == begun or not parts[-1].endswith("\n")):
+        parts.append("\n")
 
 
 _SECTIONS = frozenset({"tbody", "tfoot", "thead"})
@@ -222,7 +233,7 @@ def _is_simple(cell: Element) -> bool:
 
 
 def _cell_text(cell: Element, marks: Marks, dialect: Dialect) -> str:
-    runs = Runs()
+    runs = Runs(dialect)
     collect(cell, runs, marks)
     return render_inline(runs.take(), dialect, one_line=True).replace("|", "\\|")
 
@@ -258,7 +269,7 @@ class BlockWriter:
     def __init__(self, dialect: Dialect, *, keep_lines: bool = False) -> None:
         self._dialect = dialect
         self._open: list[_Container] = [_Container()]
-        self._runs = Runs(keep_lines=keep_lines)
+        self._runs = Runs(dialect, keep_lines=keep_lines)
         self._marks: list[Marks] = [()]
         self._heading = 0
         self._centered = False
@@ -309,7 +320,7 @@ class BlockWriter:
         elif tag in HTML_BLOCKS:
             self._html(element)
         elif tag in CODE_BLOCKS:
-            code = None if any(mark.kind != "tag" for mark in self._marks[-1]) else code_block(element)
+            code = None if any(mark.kind != "tag" for mark in self._marks[-1]) else code_block(element, self._dialect)
             self._markdown_or_html("code", code, element)
         elif tag == "hr":
             self._add("rule", "***")
@@ -402,10 +413,13 @@ class BlockWriter:
         text = safe_html(element)
         if not text:
             return
-        tags = [mark.tag for mark in self._marks[-1] if mark.kind != "link"]
-        if tags or element.tag not in _OWN_HTML_BLOCK:
-            opening = "".join(f"<{tag}>" for tag in tags)
-            closing = "".join(f"</{tag}>" for tag in reversed(tags))
+        if self._dialect.html_signs is not None:
+            text = self._dialect.html_signs.sub(lambda found: "".join(f"&#{ord(each)};" for each in found[0]), text)
+        is_linked = any(each.tag == "a" for each in element.elements())
+        marks = [mark for mark in self._marks[-1] if mark.kind != "link" or not is_linked]
+        if marks or element.tag not in _OWN_HTML_BLOCK:
+            opening = "".join(mark.opening for mark in marks)
+            closing = "".join(f"</{mark.tag}>" for mark in reversed(marks))
             text = f"<div>{opening}{text}{closing}</div>"
         self._add("html", text)
 
@@ -445,6 +459,12 @@ def _is_unsaid(element: Element, dialect: Dialect) -> bool:
     if tag == "ol":
         return not dialect.keeps_start and _start_of(element) != 1
     return tag in dialect.not_nested and (tag != "table" or gfm_table(element) is None)
+
+
+def _write_ticks_as_signs(body: Element) -> None:
+    for each in body.elements():
+        if each.tag == TICK:
+            each.tag = "span"
 
 
 class Markdown(NamedTuple):
@@ -491,6 +511,8 @@ def to_markdown(
     if quiet:
         quieten(body, source, marked=False)
     kept = 0 if dialect.keeps_start and not dialect.not_nested else _keep_unsaid(body, dialect)
+    if not dialect.tasks:
+        _write_ticks_as_signs(body)
     notes = take_footnotes(body, footnotes) if footnotes is not None and places and "[^" not in source else []
     mark_places(body, places)
     if "<iframe" in source.lower():

@@ -42,7 +42,8 @@ _TAILS: Final = ("", "", "<b>太</b>", " 1. 一", "*星*", "<br>次", "[x]", "#�
 
 def made_up(seed: int) -> str:
     """Return a body of lists, quotes and other blocks in each other, four levels deep."""
-    return "".join(_block(random.Random(seed), 4) for _ in range(2))
+    chance = random.Random(seed)
+    return "".join(_block(chance, 4) for _ in range(2))
 
 
 def _block(chance: random.Random, depth: int) -> str:
