@@ -176,7 +176,8 @@ def eleventy(posts: Posts) -> Iterator[ExportFile]:
             "templateEngineOverride": "md",
         }
 
-    return _pages(posts, head, place="content/blog", pages=f"content/{PAGES}", pictures=f"public/{FOLDER}", home="blog")
+    folders = {"place": "content/blog", "pages": f"content/{PAGES}", "pictures": f"public/{FOLDER}"}
+    return _pages(posts, head, **folders, home="blog", dialect=Dialect(tasks=False))
 
 
 def _pages(

@@ -32,6 +32,8 @@ _NAMED: Final = re.compile(
 )
 _WRAPPED: Final = re.compile(r"(?:^|\s)(?:highlight-source|highlight-text|highlight|language|lang)-([a-z0-9#+]{1,20})")
 _CODE_HINT: Final = re.compile(rf"<(?:{'|'.join(sorted(CODE_BLOCKS))})\b", re.IGNORECASE)
+_WRAPPER_CHARACTERS: Final = 200
+"""The characters of an attribute around code that are read, because thousands of blocks may be in one element."""
 _LEVELS: Final = 3
 """The most elements around code that a highlighter writes."""
 
@@ -87,8 +89,8 @@ def _at(element: Element) -> str:
 
 def _around(element: Element) -> str:
     """Return the language that an element around code names; only known ones, because a page has its own language."""
-    wrapped = _WRAPPED.search(element.attributes.get("class", "").lower())
-    names = [element.attributes.get(name, "").strip().lower() for name in _ATTRIBUTES]
+    wrapped = _WRAPPED.search(element.attributes.get("class", "")[:_WRAPPER_CHARACTERS].lower())
+    names = [element.attributes.get(name, "")[:_WRAPPER_CHARACTERS].strip().lower() for name in _ATTRIBUTES]
     return next((name for name in (*names, wrapped[1] if wrapped else "") if known_language(name)), "")
 
 

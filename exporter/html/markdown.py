@@ -415,8 +415,9 @@ class BlockWriter:
             return
         if self._dialect.html_signs is not None:
             text = self._dialect.html_signs.sub(lambda found: "".join(f"&#{ord(each)};" for each in found[0]), text)
-        is_linked = any(each.tag == "a" for each in element.elements())
-        marks = [mark for mark in self._marks[-1] if mark.kind != "link" or not is_linked]
+        marks = [*self._marks[-1]]
+        if any(mark.kind == "link" for mark in marks) and any(each.tag == "a" for each in element.elements()):
+            marks = [mark for mark in marks if mark.kind != "link"]
         if marks or element.tag not in _OWN_HTML_BLOCK:
             opening = "".join(mark.opening for mark in marks)
             closing = "".join(f"</{mark.tag}>" for mark in reversed(marks))
