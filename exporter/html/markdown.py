@@ -428,11 +428,18 @@ class BlockWriter:
         self._open[-1].blocks.append(Block(kind, text))
 
 
-def _start_of(element: Element) -> int:
-    start = element.attributes.get("start", "").strip()
-    return int(start) if start.isascii() and start.isdigit() and len(start) <= 8 else 1
+def _start_of(ordered: Element) -> int:
+    first = next((child for child in ordered.children if isinstance(child, Element) and child.tag == "li"), ordered)
+    numbers = (ordered.attributes.get("start", "").strip(), first.attributes.get("value", "").strip())
+    return next((int(number) for number in reversed(numbers) if _is_number(number)), 1)
 
 
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 8
+
+
+_LETTERS = frozenset({"A", "I", "a", "i"})
+"""Types of ordered lists that count in letters or in Roman numbers."""
 _CONTAINERS = LISTS | {"blockquote", "li"}
 
 
@@ -458,8 +465,17 @@ def _is_unsaid(element: Element, dialect: Dialect) -> bool:
     """Return whether a list or quote with this element, or this list, has no Markdown that the reader understands."""
     tag = element.tag
     if tag == "ol":
-        return not dialect.keeps_start and _start_of(element) != 1
+        return (not dialect.keeps_start and _start_of(element) != 1) or _has_other_numbers(element)
     return tag in dialect.not_nested and (tag != "table" or gfm_table(element) is None)
+
+
+def _has_other_numbers(ordered: Element) -> bool:
+    """Return whether a list does not count upwards in digits: it has letters, or an item with a number of its own."""
+    if "reversed" in ordered.attributes or ordered.attributes.get("type", "").strip() in _LETTERS:
+        return True
+    items = (child for child in ordered.children if isinstance(child, Element) and child.tag == "li")
+    values = ((at, item.attributes.get("value", "").strip()) for at, item in enumerate(items, _start_of(ordered)))
+    return any(_is_number(value) and int(value) != at for at, value in values)
 
 
 def _write_ticks_as_signs(body: Element) -> None:
@@ -511,7 +527,7 @@ def to_markdown(
         return Markdown(code_fence(source.replace("\r", ""), "html"), replaced)
     if quiet:
         quieten(body, source, marked=False)
-    kept = 0 if dialect.keeps_start and not dialect.not_nested else _keep_unsaid(body, dialect)
+    kept = _keep_unsaid(body, dialect)
     if not dialect.tasks:
         _write_ticks_as_signs(body)
     notes = take_footnotes(body, footnotes) if footnotes is not None and places and "[^" not in source else []

@@ -32,6 +32,8 @@ STRUCTURES: Final = {
     "players in items": "<ul><li>い<details><summary>題</summary><p>*本*</p></details></li><li>ろ</li></ul>",
     "a quote first": "<ul><li><blockquote><p>い</p><p>ろ</p></blockquote></li><li><ul><li>は<ul><li>に</li></ul></li></ul></li></ul>",
     "a loose list in a tight one": "<ul><li>い<ol><li><p>ろ</p><p>は</p></li><li>に</li></ol></li><li>ほ</li></ul>",
+    "items with numbers": "<ol><li value=3>い</li><li>ろ</li></ol><p>間</p><ol><li>は</li><li value=5>に</li></ol>",
+    "letters and a countdown": "<ol type=a><li>い</li></ol><p>間</p><ol reversed><li>ろ</li><li>は</li></ol>",
     "eleven numbers": f"<ol>{''.join(f'<li>項{n}<ul><li>子{n}</li></ul></li>' for n in range(11))}</ol>",
 }
 """One body for each structure that some reader of Markdown reads differently."""
@@ -92,9 +94,20 @@ def _parts(element: HtmlElement) -> Iterator[Any]:
         elif tag == "pre":
             yield "pre", child.text_content().strip("\n")
         elif isinstance(tag, str):
-            start = child.get("start", "1")
-            yield tag if start == "1" else f"{tag} from {start}", *_shown(_parts(child))
+            yield f"{tag}{_numbers(child)}", *_shown(_parts(child))
         yield _bare(child.tail)
+
+
+def _numbers(element: HtmlElement) -> str:
+    """Return how an ordered list counts, if not upwards in digits from 1."""
+    if element.tag != "ol":
+        return ""
+    numbers: list[int] = []
+    for item in element.findall("li"):
+        numbers.append(int(item.get("value", numbers[-1] + 1 if numbers else int(element.get("start", "1")))))
+    usual = numbers == [*range(1, len(numbers) + 1)]
+    kinds = [element.get("type", ""), "reversed" if "reversed" in element.attrib else ""]
+    return "".join(kinds) + ("" if usual else str(numbers))
 
 
 def _shown(parts: Iterable[Any]) -> tuple[Any, ...]:

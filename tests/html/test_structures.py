@@ -41,6 +41,8 @@ def test_what_a_dialect_cannot_express_stays_html_and_is_counted(subtests: pytes
         "code in items": (0, 1, 0),
         "players in items": (0, 1, 0),
         "rules in items": (0, 0, 1),
+        "items with numbers": (1, 2, 2),
+        "letters and a countdown": (2, 2, 2),
         "a list starting at 3": (0, 1, 1),
         "one starting at 3 in bullets": (0, 1, 1),
     }
@@ -48,7 +50,7 @@ def test_what_a_dialect_cannot_express_stays_html_and_is_counted(subtests: pytes
         with subtests.test(name=name):
             made = [to_markdown(html, dialect=each) for each in (COMMONMARK, PYTHON_MARKDOWN, KRAMDOWN)]
             assert tuple(each.kept for each in made) == rows.get(name, (0, 0, 0))
-            assert all(each.text.startswith("<div><") == bool(each.kept) for each in made)
+            assert all(("<div><" in each.text) == bool(each.kept) for each in made)
 
 
 def test_a_footnote_in_a_list_that_stays_html_stays_a_link() -> None:
