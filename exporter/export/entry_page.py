@@ -11,10 +11,10 @@ import yaml
 
 from exporter.export.threads import threads
 from exporter.html.anchors import Numbering, wanted_places
+from exporter.html.dialects import COMMONMARK, Dialect
 from exporter.html.links import commenter_link
 from exporter.html.markdown import Block, quote_block, to_markdown
 from exporter.html.markdown_escape import escape_heading_end, escape_text, link_target
-from exporter.html.markdown_inline import HARD_BREAK
 from exporter.html.text import collapse
 from exporter.html.tree import Element
 from exporter.model.labels import is_labelled, is_marked, marks_of
@@ -182,32 +182,37 @@ def render_entry(
     return Rendered(f"{head}\n{text}\n", replaced + body.replaced + more.replaced + rest.replaced + found)
 
 
-def render_comments(comments: Sequence[Comment], line_break: str = HARD_BREAK) -> Rendered:
-    """Return comments as sections of a page, without a final line end; ``line_break`` is the mark for a line break.
+def render_comments(comments: Sequence[Comment], dialect: Dialect = COMMONMARK) -> Rendered:
+    """Return comments as sections of a page, without a final line end, for the readers of ``dialect``.
 
     An answer comes after the comment that it answers, and names it.
     """
     parts: list[str] = []
     replaced = 0
     for comment, _, answers in threads(comments):
-        text = to_markdown(comment.text, line_break=line_break)
+        text = to_markdown(comment.text, dialect=dialect)
         replaced += text.replaced
         quoted = quote_block([Block("text", text.text)]).text if text.text else ""
-        parts += [part for part in (_comment_head(comment), _comment_facts(comment, answers), quoted) if part]
+        parts += [
+            part
+            for part in (_comment_head(comment, dialect), _comment_facts(comment, answers, dialect), quoted)
+            if part
+        ]
     shown, found = visible("\n\n".join(parts))
     return Rendered(shown, replaced + found)
 
 
-def heading(level: int, text: str) -> str:
+def heading(level: int, text: str, dialect: Dialect = COMMONMARK) -> str:
     """Return a heading with the text unchanged but on one line, cut after 1,000 characters."""
-    return f"{'#' * level} {escape_heading_end(plain(text))}"
+    return f"{'#' * level} {escape_heading_end(plain(text, dialect))}"
 
 
-def plain(text: str, *, in_brackets: bool = False) -> str:
+def plain(text: str, dialect: Dialect = COMMONMARK, *, in_brackets: bool = False) -> str:
     """Return text that is no HTML as Markdown on one line, for a heading, a list or a link."""
     line = collapse(text)
     line = line if len(line) <= _TITLE_SHOWN else line[:_TITLE_SHOWN] + "…"
-    return escape_text(line, "[" if in_brackets else "", "]" if in_brackets else "", in_brackets=in_brackets)
+    before, after = ("[", "]") if in_brackets else ("", "")
+    return dialect.escaped(escape_text(line, before, after, in_brackets=in_brackets))
 
 
 def day(date: datetime | None) -> str:
@@ -215,23 +220,23 @@ def day(date: datetime | None) -> str:
     return "" if date is None else date.date().isoformat()
 
 
-def _comment_head(comment: Comment) -> str:
+def _comment_head(comment: Comment, dialect: Dialect) -> str:
     written = day(comment.date)
     if comment.date is not None and comment.has_time and is_marked(comment):
         written = f"{comment.date:%Y-%m-%d %H:%M}"
     shown = " · ".join(part for part in (collapse(comment.name) or t("(no name)"), written) if part)
-    return heading(3, shown)
+    return heading(3, shown, dialect)
 
 
-def _comment_facts(comment: Comment, answers: Comment | None) -> str:
+def _comment_facts(comment: Comment, answers: Comment | None, dialect: Dialect) -> str:
     facts: list[str] = []
     if answers is not None:
-        facts.append(f"- {t('↩ to {name}', name=plain(answers.name) or t('(no name)'))}")
+        facts.append(f"- {t('↩ to {name}', name=plain(answers.name, dialect) or t('(no name)'))}")
     facts += [f"- {translated(mark, _LANGUAGE)}" for mark in marks_of(comment)]
     if comment.by_owner:
         facts.append(f"- {t('By the owner of the blog')}")
     if collapse(comment.title):
-        facts.append(f"- {t('Title: {title}', title=plain(comment.title))}")
+        facts.append(f"- {t('Title: {title}', title=plain(comment.title, dialect))}")
     link = commenter_link(comment.url)
     if link is not None:
         shown = f"[{plain(link, in_brackets=True)}]({link_target(link, '')})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -16,7 +17,6 @@ from exporter.export.site_generators import (
     FrontFacts,
     Head,
     PageWriter,
-    finds,
     page_header,
     page_name,
     section,
@@ -24,6 +24,7 @@ from exporter.export.site_generators import (
     site_path,
 )
 from exporter.export.term_names import HUGO, shown_addresses
+from exporter.html.dialects import Dialect, finds
 from exporter.message import message
 from exporter.text import visible
 
@@ -47,8 +48,12 @@ title = false
 typographer = false
 linkify = false
 """
-_is_misread = finds("{{[<%]", r"[*~](?=\S)(?:[^*~\n]|\n(?!\n))*\[[^\[\]\n]*!\[")
-"""Matches Hugo's own syntax, and emphasis around a linked picture, which old versions such as 0.111 do not read."""
+_DIALECT: Final = Dialect(
+    signs=re.compile(r"(?<!\\)(?P<sign>\[)(?=[ xX]\])"),
+    misread=finds("{{[<%]", r"[*~](?=\S)(?:[^*~\n]|\n(?!\n))*\[[^\[\]\n]*!\["),
+)
+"""It misreads Hugo's own syntax. Versions such as 0.111 also misread emphasis around a linked picture, and take ``[x]``
+anywhere in an item for its tick."""
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
@@ -87,7 +92,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     def home(post: ExportPost) -> str:
         return site_path(section(post), page_name(post).lower())  # as Hugo writes the paths of pages
 
-    yield from PageWriter(posts, "", home, place, head, risky=_is_misread).pages()
+    yield from PageWriter(posts, "", home, place, head, dialect=_DIALECT).pages()
 
 
 FORMAT: Final = Format(

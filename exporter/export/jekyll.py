@@ -14,7 +14,6 @@ from exporter.export.media import FOLDER
 from exporter.export.names import file_name
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.site_generators import (
-    BETWEEN_TAGS,
     MORE,
     PAGES,
     PAGES_HOLD,
@@ -22,12 +21,12 @@ from exporter.export.site_generators import (
     FrontFacts,
     Head,
     PageWriter,
-    finds,
     section,
     shown_title,
     site_path,
     zone_name,
 )
+from exporter.html.dialects import KRAMDOWN
 from exporter.message import message
 from exporter.text import visible
 
@@ -39,17 +38,6 @@ kramdown:
   smart_quotes: ["apos", "apos", "quot", "quot"]
   typographic_symbols: {{hellip: "...", mdash: "---", ndash: "--", laquo: "<<", raquo: ">>"}}
 """
-_TABLE: Final = re.compile(r"(?:\A|(?<=\n\n))\|.*\n\|[-:| ]+\n(?:\|.*(?:\n|\Z))+")
-_is_misread = finds(
-    BETWEEN_TAGS,
-    r"\\\]:",  # notes and addresses, though escaped
-    r"\{:",  # attributes
-    r"\$\$",  # formulas
-    r"\\\\$",  # breaks, though escaped
-    r"^[-+*>\d.) ]*\^$",  # ends of blocks
-)
-"""Matches text that Jekyll's Markdown reader treats differently from CommonMark, in addition to anything with a
-``|``."""
 _OWN: Final = re.compile(rf'(?:(?<=\]\()|(?<=href="))/(?:{POSTS}|{PAGES})/(?:[\w.~-]|%[0-9A-F]{{2}})+/')
 _RAW: Final = "{% raw %}"
 _END_RAW: Final = "{% endraw %}"
@@ -92,9 +80,8 @@ def export(posts: Posts) -> Iterator[ExportFile]:
         lambda post: site_path(section(post), _name(post)),
         place,
         head,
-        risky=lambda text: "|" in _TABLE.sub("", text) or _is_misread(text),
         finish=_in_liquid,
-        footnotes=True,
+        dialect=KRAMDOWN,
     )
     yield from writer.pages()
 

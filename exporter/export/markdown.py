@@ -28,6 +28,7 @@ from exporter.export.site_generators import (
     shown_title,
     site_path,
 )
+from exporter.html.dialects import COMMONMARK, OBSIDIAN, Dialect, finds
 from exporter.message import message
 
 _ATTACHMENTS: Final = "attachments"
@@ -43,8 +44,6 @@ _NOTE_LINK: Final = re.compile(rf"(?<!!){_TEXT}\({_NOTES}([^)\s#]+)(?:#[^)\s]*)?
 _NOTE_ADDRESS: Final = re.compile(rf'{_NOTES}([^)\s#"]+)')
 # A linked picture stays Markdown, because the vault's own links cannot express it.
 _FILE_LINK: Final = re.compile(rf"(?<!\[)(?<!\[!)(!?){_TEXT}\({_ATTACHMENTS}/([\w.-]+)\)")
-_OWN_SIGNS: Final = re.compile(r"(?ms)^(`{3,}|~{3,}).*?^\1|(`+)[^`].*?\2|(\[\[|%%)")
-"""Code, which is kept, and text that only Obsidian would read as a link or a hidden part."""
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _NO_TAG: Final = re.compile(r"[^\w/-]+")
 
@@ -76,7 +75,7 @@ def vault(posts: Posts) -> Iterator[ExportFile]:
         head,
         finish=_linked,
         most=NAME_CHARACTERS,
-        footnotes=True,
+        dialect=OBSIDIAN,
         prefix=lambda _: "",
     )
     yield from writer.pages()
@@ -97,7 +96,6 @@ def _linked(text: str, pictures: list[str]) -> str:
             return found[0]
         return found[1] + _wiki(found[3], found[2], in_table=_in_table(found))
 
-    text = _OWN_SIGNS.sub(lambda found: "".join(f"\\{sign}" for sign in found[3]) if found[3] else found[0], text)
     # Nested tables and similar elements stay HTML, which has no links of the vault.
     return _NOTE_ADDRESS.sub(r"\1.md", _NOTE_LINK.sub(to_note, _FILE_LINK.sub(to_file, text)))
 
@@ -131,6 +129,10 @@ def _extra(facts: FrontFacts, summary: str = "") -> Head:
     return {name: value for name, value in found.items() if name and value}
 
 
+_ASTRO: Final = Dialect(
+    footnotes=True, misread=finds(r"!\[(?:\\.|[^\[\]\\])*\]\((?!<?(?:[A-Za-z][A-Za-z0-9+.-]*:|[/#]))")
+)
+"""Astro ends the build at a picture with a relative address of which it does not have the file."""
 _DESCRIPTION_CHARACTERS: Final = 120
 """Maximum length of a description taken from a post's text."""
 
@@ -156,7 +158,7 @@ def astro(posts: Posts) -> Iterator[ExportFile]:
         }
 
     folders = {"place": "src/content/blog", "pages": f"src/pages/{PAGES}", "pictures": f"public/{FOLDER}"}
-    return _pages(posts, head, **folders, home="blog", footnotes=True)
+    return _pages(posts, head, **folders, home="blog", dialect=_ASTRO)
 
 
 def eleventy(posts: Posts) -> Iterator[ExportFile]:
@@ -176,7 +178,8 @@ def eleventy(posts: Posts) -> Iterator[ExportFile]:
             "templateEngineOverride": "md",
         }
 
-    return _pages(posts, head, place="content/blog", pages=f"content/{PAGES}", pictures=f"public/{FOLDER}", home="blog")
+    folders = {"place": "content/blog", "pages": f"content/{PAGES}", "pictures": f"public/{FOLDER}"}
+    return _pages(posts, head, **folders, home="blog", dialect=Dialect(tasks=False))
 
 
 def _pages(
@@ -187,7 +190,7 @@ def _pages(
     pages: str,
     pictures: str,
     home: str,
-    footnotes: bool = False,
+    dialect: Dialect = COMMONMARK,
 ) -> Iterator[ExportFile]:
     """Yield the pages of a preset; drafts and their pictures are in ``drafts``.
 
@@ -198,7 +201,7 @@ def _pages(
         pages: the folder for published pages.
         pictures: the folder for their pictures.
         home: the first part of the addresses that the generator gives to posts.
-        footnotes: whether the generator knows footnotes in Markdown.
+        dialect: the Markdown that the generator reads.
     """
 
     def placed(post: ExportPost) -> tuple[str, str]:
@@ -209,7 +212,7 @@ def _pages(
     def address(post: ExportPost) -> str:
         return site_path(PAGES if post.page else home, page_name(post))
 
-    return PageWriter(posts, f"/{FOLDER}/", address, placed, head, footnotes=footnotes).pages()
+    return PageWriter(posts, f"/{FOLDER}/", address, placed, head, dialect=dialect).pages()
 
 
 def description(post: ExportPost) -> str:

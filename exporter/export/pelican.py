@@ -15,18 +15,17 @@ from exporter.export.post_html import visible_xml
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.reasons import Reason
 from exporter.export.site_generators import (
-    BETWEEN_TAGS,
     PAGES,
     PAGES_HOLD,
     FrontFacts,
     Head,
     PageWriter,
-    finds,
     page_name,
     shown_title,
     zone_name,
 )
 from exporter.export.term_names import PELICAN
+from exporter.html.dialects import PYTHON_MARKDOWN
 from exporter.text import visible
 
 _PICTURES = "images"
@@ -80,15 +79,6 @@ signals.page_generator_context.connect(_state_addresses, weak=False)
 
 _NEXT_VALUE: Final = "\n    "
 _MARKUP: Final = re.compile(r"[\\`*_{}\[\]()#+!|~^$-]")
-_is_misread = finds(
-    BETWEEN_TAGS,
-    "~~",
-    r"\\[^\\`*_{}\[\]()>#+.!\n-]",  # escapes that it does not know
-    r"\\\]:",  # notes and addresses, though escaped
-    r"\{[^{}\n]*\}",  # attributes
-    r"^[-+*>\d.) ]*#+[^#\s]",  # headings without a space
-)
-"""Matches text that Pelican's Markdown reader treats differently from CommonMark."""
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
@@ -118,10 +108,8 @@ def export(posts: Posts) -> Iterator[ExportFile]:
         place,
         head,
         text,
-        line_break="  \n",
         finish=lambda text, _: _with_internal_links(text),
-        risky=_is_misread,
-        footnotes=True,
+        dialect=PYTHON_MARKDOWN,
     )
     yield from writer.pages()
 

@@ -68,7 +68,9 @@ class Reason(Enum):
     LINES_DEFUSED = message_template("lines defused that an importer would take for keys or separators")
     LINES_BROKEN = message_template("long lines broken")
     LEAD_MOVED = message_template("link text of the continuation written as its first line")
-    KEPT_AS_HTML = message_template("body kept as HTML, since the generator would run its Markdown, or leave it unread")
+    KEPT_AS_HTML = message_template(
+        "body, or a list in it, kept as HTML, since the generator would run or misread its Markdown"
+    )
     ONLY_TEXT = message_template("too large to be shown with its markup: its text only")
     NOT_EMPTY = message_template("an empty comment added, since WordPress drops posts without texts")
     SCRIPTS_LEFT_OUT = message_template("scripts left out; where one is known to show something, there is a link to it")

@@ -24,8 +24,8 @@ from exporter.export.post_html import comment_block, comment_marks, report_bodie
 from exporter.export.posts import ExportPost, Posts, ThreadedPostComment
 from exporter.export.reasons import Reason
 from exporter.html.anchors import Numbering, rename_places, wanted_places
+from exporter.html.dialects import COMMONMARK, Dialect
 from exporter.html.markdown import Markdown, to_markdown
-from exporter.html.markdown_inline import HARD_BREAK
 from exporter.html.text import collapse
 from exporter.model.records import CommentKind
 
@@ -40,8 +40,6 @@ PAGES_HOLD: Final = FOR_READERS - {Part.PARENTS}
 POSTS: Final = "posts"
 PAGES: Final = "pages"
 MORE: Final = "<!--more-->"
-BETWEEN_TAGS: Final = "^(?!(?:<br>)+\n|<hr>\n)<[a-z][^\n]*>\n\n"
-"""A tag on a separate line, except breaks: some Markdown readers do not read Markdown below it."""
 
 
 Head = dict[str, Any]
@@ -92,11 +90,9 @@ class PageWriter:
         place: returns the path of a post's page in the export, and the folder for its pictures.
         head: returns a page's front matter, given the post and its facts.
         text: returns a page's text, given its front matter and its body.
-        risky: tells Markdown that the generator would take for its own commands.
         most: the maximum length in characters for the name of a category or tag, if it becomes a folder's name.
         finish: returns a body's final text, given the text and the names of its pictures.
-        line_break: what breaks a line of Markdown.
-        footnotes: whether the generator knows those of Markdown, by labels that become ids; it writes them at the end.
+        dialect: the Markdown that the generator reads.
         prefix: returns the prefix for ids and labels in a post's text, by the post's id.
     """
 
@@ -106,11 +102,9 @@ class PageWriter:
     place: Callable[[ExportPost], tuple[str, str]]
     head: Callable[[ExportPost, FrontFacts], Head]
     text: Callable[[Head, str], str] = lambda head, body: f"{page_header(head)}\n{body}"
-    risky: Callable[[str], bool] = lambda _: False
     most: int = maxsize
     finish: Callable[[str, list[str]], str] = lambda text, _: text
-    line_break: str = HARD_BREAK
-    footnotes: bool = False
+    dialect: Dialect = COMMONMARK
     prefix: Callable[[str], str] = own_prefix
     _media: Media = field(init=False)
     _html: bool = field(init=False)
@@ -185,17 +179,18 @@ class PageWriter:
         if self._html:
             return Markdown(self._as_html(body, places, prefix), 0)
         numbering = None
-        if self.footnotes and places and not post.comments:
+        if self.dialect.footnotes and places and not post.comments:
             numbering = Numbering(footnotes + 1, prefix, self._media.asked(post.id) | wanted_places(other))
         made = to_markdown(
             self._media.rewritten(body, self.way),
             partial(rename_places, prefix=prefix, wanted=places) if places else None,
             places,
-            line_break=self.line_break,
+            dialect=self.dialect,
             footnotes=numbering,
         )
         self.posts.report.changed("entries", Reason.NOT_IN_PAGES, post.id, made.replaced)
-        if not self.risky(made.text):
+        if not self.dialect.misread(made.text):
+            self.posts.report.changed("entries", Reason.KEPT_AS_HTML, post.id, min(made.kept, 1))
             return made
         self.posts.report.changed("entries", Reason.KEPT_AS_HTML, post.id)
         return Markdown(self._as_html(body, places, prefix), 0)
@@ -205,27 +200,21 @@ class PageWriter:
         return f"<div>\n{without_commands(shown)}\n</div>" if shown else ""
 
     def _heading(self, level: int, text: str) -> str:
-        made = markdown_heading(level, text)
-        if self._html or self.risky(made):
+        made = markdown_heading(level, text, self.dialect)
+        if self._html or self.dialect.misread(made):
             return f"<h{level}>{without_commands(escape(collapse(text), quote=False))}</h{level}>"
         return made
 
     def _comment(self, threaded: ThreadedPostComment) -> str:
         comment, answers = threaded.found.comment, threaded.answers
         # The marks are written here, because a single comment does not show the one that it answers.
-        made = render_comments([replace(comment, kind=CommentKind.COMMENT, by_owner=None)], self.line_break).text
-        marks = "\n".join(f"- {plain(mark)}" for mark in comment_marks(comment, answers))
+        made = render_comments([replace(comment, kind=CommentKind.COMMENT, by_owner=None)], self.dialect).text
+        marks = "\n".join(f"- {plain(mark, self.dialect)}" for mark in comment_marks(comment, answers))
         if marks:
             head, _, rest = made.partition("\n\n")
             made = "\n".join([head, "", marks, *([] if rest.startswith("- ") else [""]), rest])
-        shown = not self._html and not self.risky(made)
+        shown = not self._html and not self.dialect.misread(made)
         return made if shown else without_commands(comment_block(threaded.found, answers))
-
-
-def finds(*patterns: str) -> Callable[[str], bool]:
-    """Return a function that matches a text against the patterns, line by line."""
-    pattern = re.compile("|".join(patterns), re.MULTILINE)
-    return lambda text: pattern.search(text) is not None
 
 
 def without_commands(html: str) -> str:

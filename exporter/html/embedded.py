@@ -16,7 +16,9 @@ from typing import Final, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from exporter.html.anchors import mark_places
+from exporter.html.code_languages import name_languages
 from exporter.html.links import host_of, is_picture, safe_frame_url
+from exporter.html.task_lists import mark_ticks
 from exporter.html.tree import Element, TooComplex, document_of, parse
 from exporter.text import visible
 
@@ -323,9 +325,12 @@ def parse_body(html: str, places: Collection[str] = ()) -> Element:
     """Return a body's tree as :func:`~exporter.html.tree.parse` does, with links in place of content shown by scripts.
 
     This applies to embedding scripts (Gist, Niconico, asciinema), and to quotations from X or Bluesky whose link has no
-    text, because a script would replace it. The ids of ``places`` are marked as anchors.
+    text, because a script would replace it. The ids of ``places`` are marked as anchors, and so are the languages of
+    code and the ticks of task lists.
     """
     body = parse(html)
+    name_languages(body, html)
+    mark_ticks(body, html)
     for element in body.elements() if _SCRIPT.search(html) else ():
         if element.tag == "script":
             page = page_of(element.attributes.get("src", ""))

@@ -18,8 +18,17 @@ _PICTURE_ENDINGS: Final = frozenset(
 )
 """File name extensions of pictures."""
 
-LINK_SCHEMES = frozenset({"http", "https", "mailto", "ftp", "tel"})
 WEB_SCHEMES = frozenset({"http", "https"})
+OTHER_SCHEMES: Final = frozenset(
+    # The safelist of the HTML Standard (section 8.9.1.3): nothing that a browser would run or read itself.
+    {"bitcoin", "ftp", "ftps", "geo", "im", "irc", "ircs", "magnet", "mailto", "matrix", "mms", "news", "nntp"}
+    | {"openpgp4fpr", "sftp", "sip", "sms", "smsto", "ssh", "tel", "urn", "webcal", "wtai", "xmpp"}
+    # Calls, messages and app stores, which open a known program of the reader's own.
+    | {"callto", "facetime", "fax", "itms", "itms-apps", "kakaotalk", "line", "market", "skype", "tg", "viber"}
+    | {"whatsapp"}
+)
+"""Schemes of links that lead to no page: people to call or write to, places, calendars, files of other networks."""
+LINK_SCHEMES = WEB_SCHEMES | OTHER_SCHEMES
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]*):")
 _IGNORED = re.compile(r"[\t\n\r]")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import NamedTuple
 
 from exporter.html.anchors import Numbering, mark_places, take_footnotes
+from exporter.html.code_languages import LANGUAGE
+from exporter.html.dialects import COMMONMARK, Dialect
 from exporter.html.embedded import link_frames, parse_body
 from exporter.html.markdown_escape import INVISIBLE_TEXT, code_fence, definition_end, escape_heading_end
 from exporter.html.markdown_inline import (
-    HARD_BREAK,
     Marks,
     Run,
     Runs,
@@ -23,6 +25,7 @@ from exporter.html.markdown_inline import (
 )
 from exporter.html.safe_html import safe_html
 from exporter.html.service_habits import quieten
+from exporter.html.task_lists import TICK
 from exporter.html.text import text_of
 from exporter.html.tree import (
     BLOCKS,
@@ -30,6 +33,7 @@ from exporter.html.tree import (
     DROPPED,
     HEADINGS,
     HTML_BLOCKS,
+    KEPT,
     LINE_TAGS,
     LISTS,
     PLAIN_INLINE,
@@ -40,12 +44,14 @@ from exporter.html.tree import (
 )
 from exporter.text import visible
 
-_LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|brush)[-:]\s*([A-Za-z0-9_+#.\-]{1,30})")
 _LINE_INSIDE = re.compile(r"\n(?!\n)")
 _NOTE_BREAK = "<br>\n"
 """A line break in footnotes: in these, Jekyll shows a backslash."""
 _BLANK_LINE = "<br> <br>\n"
-_EMPTY_ITEM = "<!-- -->"
+_NOTHING = "<!-- -->"
+"""It fills an empty item, and separates two lists that would become one."""
+_CODE_LINES = frozenset({"li", "ol", "ul"})
+"""Tags of numbered lines, which Prettify and SyntaxHighlighter write into code."""
 _CODE_INSIDE = PLAIN_INLINE | {"br", "code", "tt", "samp"}
 
 
@@ -82,22 +88,31 @@ def quote_block(inside: list[Block]) -> Block:
     return Block("quote", "\n".join(f"> {line}" if line else ">" for line in join(inside).split("\n")))
 
 
-def list_block(into: list[Block], items: list[list[Block]], start: int | None, *, stray: bool) -> None:
+def list_block(
+    into: list[Block], items: list[list[Block]], start: int | None, dialect: Dialect = COMMONMARK, *, stray: bool
+) -> None:
     """Append a list to ``into``; ``start`` is its first number, ``None`` for bullets.
 
-    A list after another one uses the other marker, or the two would become one; successive stray items form one list.
+    A list after another one uses the other marker, or a comment is between them, or the two would become one.
+    Successive stray items form one list.
     """
     before = into[-1] if into else Block("text", "")
     joined = stray and before.stray
+    if "list" in dialect.joined and before.kind == "list" and not joined:
+        before = Block("html", _NOTHING)
+        into.append(before)
+    if dialect.item_indent:
+        # Such readers do not read the following lines of a block that begins an item.
+        items = [[Block("text", _NOTHING), *item] if item and _has_more_lines(item[0]) else item for item in items]
     markers = (".", ")") if start is not None else ("-", "+")
     marker = before.marker if joined else markers[before.marker == markers[0]]
     tight = all(_is_tight(item) for item in items)
     lines = [
-        _item(item, f"{start + number}{marker}" if start is not None else marker, tight=tight)
+        _item(item, f"{start + number}{marker}" if start is not None else marker, dialect, tight=tight)
         for number, item in enumerate(items)
     ]
     text = ("\n" if tight else "\n\n").join(lines)
-    follows = (start is None or start == 1) and bool(items[0])
+    follows = (start is None or start == 1) and bool(items[0]) and not (dialect.item_indent and "\n\n" in text)
     if joined:
         into[-1] = Block("list", f"{before.text}\n{text}", marker, before.follows, stray)
     else:
@@ -125,34 +140,46 @@ def _is_tight(item: list[Block]) -> bool:
     return all(block.kind == "text" if number == 0 else block.follows for number, block in enumerate(item))
 
 
-def _item(blocks: list[Block], marker: str, *, tight: bool) -> str:
-    indent = " " * (len(marker) + 1)
-    lines = join(blocks, tight=tight).split("\n") if blocks else [_EMPTY_ITEM]
+def _has_more_lines(block: Block) -> bool:
+    return block.kind in {"list", "quote", "table"} and "\n" in block.text
+
+
+def _item(blocks: list[Block], marker: str, dialect: Dialect, *, tight: bool) -> str:
+    indent = " " * (dialect.item_indent or len(marker) + 1)
+    lines = join(blocks, tight=tight).split("\n") if blocks else [_NOTHING]
     rest = "".join(f"\n{indent}{line}" if line else "\n" for line in lines[1:])
     return f"{marker} {lines[0]}{rest}"
 
 
-def code_block(element: Element) -> str | None:
+def code_block(element: Element, dialect: Dialect = COMMONMARK) -> str | None:
     """Return a fenced block with the element's text; ``None`` if marks or links in it need HTML."""
     parts: list[str] = []
-    for node in element.walk():
+    todo: list[Element | str | int] = [*reversed(element.children)]
+    while todo:
+        node = todo.pop()
         if isinstance(node, str):
             parts.append(node)
+        elif isinstance(node, int):
+            _end_line(parts, node)
         elif node.tag == "br":
             parts.append("\n")
-        elif node.tag not in _CODE_INSIDE and node.tag not in DROPPED:
+        elif node.tag in _CODE_LINES:
+            _end_line(parts)
+            inside = [each for each in node.children if node.tag == "li" or isinstance(each, Element) or each.strip()]
+            todo += [*([len(parts)] if node.tag == "li" else []), *reversed(inside)]
+        elif node.tag in _CODE_INSIDE:
+            todo += reversed(node.children)
+        elif node.tag not in DROPPED:
             return None
     text = "".join(parts).replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
-    return code_fence(text, _language(element))
+    language = element.attributes.get(LANGUAGE, "")
+    return code_fence(text, language if dialect.languages is None or language in dialect.languages else "")
 
 
-def _language(element: Element) -> str:
-    inner = next((child for child in element.children if isinstance(child, Element)), None)
-    for holder in (element, inner):
-        found = _LANGUAGE.search(holder.attributes.get("class", "")) if holder is not None else None
-        if found is not None:
-            return found[1]
-    return ""
+def _end_line(parts: list[str], begun: int = 0) -> None:
+    """End a line of code, also an empty one of which no part was written after the first ``begun``."""
+    if parts and (len(parts) == begun or not parts[-1].endswith("\n")):
+        parts.append("\n")
 
 
 _SECTIONS = frozenset({"tbody", "tfoot", "thead"})
@@ -160,7 +187,7 @@ _CELLS = frozenset({"td", "th"})
 _ALIGNED = {"left": ":---", "center": ":---:", "right": "---:"}
 
 
-def gfm_table(table: Element, marks: Marks = ()) -> str | None:
+def gfm_table(table: Element, marks: Marks = (), dialect: Dialect = COMMONMARK) -> str | None:
     """Return a GFM table with every cell of ``table``, its first row as the header; ``None`` if it needs HTML.
 
     It needs HTML if a cell spans others or contains a block, if rows differ in length, or if it has a caption.
@@ -172,7 +199,7 @@ def gfm_table(table: Element, marks: Marks = ()) -> str | None:
     width = len(cells[0])
     if width == 0 or any(len(row) != width for row in cells):
         return None
-    lines = ["| " + " | ".join(_cell_text(cell, marks) for cell in row) + " |" for row in cells]
+    lines = ["| " + " | ".join(_cell_text(cell, marks, dialect) for cell in row) + " |" for row in cells]
     rule = [_ALIGNED.get(cell.attributes.get("align", "").strip().lower(), "---") for cell in cells[0]]
     lines.insert(1, "| " + " | ".join(rule) + " |")
     return "\n".join(lines)
@@ -205,10 +232,10 @@ def _is_simple(cell: Element) -> bool:
     return not any(node.tag in BLOCKS for node in cell.elements())
 
 
-def _cell_text(cell: Element, marks: Marks) -> str:
-    runs = Runs()
+def _cell_text(cell: Element, marks: Marks, dialect: Dialect) -> str:
+    runs = Runs(dialect)
     collect(cell, runs, marks)
-    return render_inline(runs.take(), one_line=True).replace("|", "\\|")
+    return render_inline(runs.take(), dialect, one_line=True).replace("|", "\\|")
 
 
 _MAX_NESTING = 14
@@ -237,12 +264,12 @@ class _Container:
 
 
 class BlockWriter:
-    """Writes one body with the given line breaks; with ``keep_lines`` the line ends of texts become breaks."""
+    """Writes one body for a reader; with ``keep_lines`` the line ends of texts become breaks."""
 
-    def __init__(self, line_break: str, *, keep_lines: bool = False) -> None:
-        self._line_break = line_break
+    def __init__(self, dialect: Dialect, *, keep_lines: bool = False) -> None:
+        self._dialect = dialect
         self._open: list[_Container] = [_Container()]
-        self._runs = Runs(keep_lines=keep_lines)
+        self._runs = Runs(dialect, keep_lines=keep_lines)
         self._marks: list[Marks] = [()]
         self._heading = 0
         self._centered = False
@@ -289,11 +316,11 @@ class BlockWriter:
             return self._leave_inline
         self._flush()
         if tag == "table":
-            self._markdown_or_html("table", gfm_table(element, self._marks[-1]), element)
+            self._markdown_or_html("table", gfm_table(element, self._marks[-1], self._dialect), element)
         elif tag in HTML_BLOCKS:
             self._html(element)
         elif tag in CODE_BLOCKS:
-            code = None if any(mark.kind != "tag" for mark in self._marks[-1]) else code_block(element)
+            code = None if any(mark.kind != "tag" for mark in self._marks[-1]) else code_block(element, self._dialect)
             self._markdown_or_html("code", code, element)
         elif tag == "hr":
             self._add("rule", "***")
@@ -345,13 +372,16 @@ class BlockWriter:
         self._flush()
         inside = self._open.pop().blocks
         if inside:
-            self._open[-1].blocks.append(quote_block(inside))
+            blocks = self._open[-1].blocks
+            if blocks and blocks[-1].kind == "quote" and "quote" in self._dialect.joined:
+                self._add("html", _NOTHING)
+            blocks.append(quote_block(inside))
 
     def _leave_list(self, start: int | None, *, stray: bool) -> None:
         self._flush()
         items = self._open.pop().items
         if any(items):
-            list_block(self._open[-1].blocks, items, start, stray=stray)
+            list_block(self._open[-1].blocks, items, start, self._dialect, stray=stray)
 
     def _flush(self) -> None:
         """Write the inline content collected so far as a heading or as paragraphs."""
@@ -365,10 +395,10 @@ class BlockWriter:
             if isinstance(part, int):
                 self._add("html", "<br>" * part)
             else:
-                self._add("text", render_inline(part, self._line_break))
+                self._add("text", render_inline(part, self._dialect))
 
     def _write_heading(self, runs: list[Run]) -> None:
-        text = escape_heading_end(render_inline(trimmed(runs), one_line=True))
+        text = escape_heading_end(render_inline(trimmed(runs), self._dialect, one_line=True))
         if text:
             self._add("heading", f"{'#' * self._heading} {text}")
             self._heading = 0
@@ -383,10 +413,14 @@ class BlockWriter:
         text = safe_html(element)
         if not text:
             return
-        tags = [mark.tag for mark in self._marks[-1] if mark.kind != "link"]
-        if tags or element.tag not in _OWN_HTML_BLOCK:
-            opening = "".join(f"<{tag}>" for tag in tags)
-            closing = "".join(f"</{tag}>" for tag in reversed(tags))
+        if self._dialect.html_signs is not None:
+            text = self._dialect.html_signs.sub(lambda found: "".join(f"&#{ord(each)};" for each in found[0]), text)
+        marks = [*self._marks[-1]]
+        if any(mark.kind == "link" for mark in marks) and any(each.tag == "a" for each in element.elements()):
+            marks = [mark for mark in marks if mark.kind != "link"]
+        if marks or element.tag not in _OWN_HTML_BLOCK:
+            opening = "".join(mark.opening for mark in marks)
+            closing = "".join(f"</{mark.tag}>" for mark in reversed(marks))
             text = f"<div>{opening}{text}{closing}</div>"
         self._add("html", text)
 
@@ -394,17 +428,76 @@ class BlockWriter:
         self._open[-1].blocks.append(Block(kind, text))
 
 
-def _start_of(element: Element) -> int:
-    start = element.attributes.get("start", "").strip()
-    return int(start) if start.isascii() and start.isdigit() and len(start) <= 8 else 1
+def _start_of(ordered: Element) -> int:
+    first = next((child for child in ordered.children if isinstance(child, Element) and child.tag == "li"), ordered)
+    numbers = (ordered.attributes.get("start", "").strip(), first.attributes.get("value", "").strip())
+    return next((int(number) for number in reversed(numbers) if _is_number(number)), 1)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 8
+
+
+_LETTERS = frozenset({"A", "I", "a", "i"})
+"""Types of ordered lists that count in letters or in Roman numbers."""
+_CONTAINERS = LISTS | {"blockquote", "li"}
+
+
+def _keep_unsaid(body: Element, dialect: Dialect) -> int:
+    """Put each outermost list or quote that the dialect cannot express into a :data:`KEPT`; return their number."""
+    count = 0
+    todo = [body]
+    while todo:
+        parent = todo.pop()
+        for at, child in enumerate(parent.children):
+            if isinstance(child, str):
+                continue
+            if child.tag in _CONTAINERS:
+                if any(_is_unsaid(each, dialect) for each in chain((child,), child.elements())):
+                    parent.children[at] = Element(KEPT, {}, [child])
+                    count += 1
+            elif child.tag != "table" and child.tag not in HTML_BLOCKS:
+                todo.append(child)
+    return count
+
+
+def _is_unsaid(element: Element, dialect: Dialect) -> bool:
+    """Return whether a list or quote with this element, or this list, has no Markdown that the reader understands."""
+    tag = element.tag
+    if tag == "ol":
+        return (not dialect.keeps_start and _start_of(element) != 1) or _has_other_numbers(element)
+    return tag in dialect.not_nested and (tag != "table" or gfm_table(element) is None)
+
+
+def _has_other_numbers(ordered: Element) -> bool:
+    """Return whether a list does not count upwards in digits: it has letters, or an item with a number of its own."""
+    if "reversed" in ordered.attributes or ordered.attributes.get("type", "").strip() in _LETTERS:
+        return True
+    items = (child for child in ordered.children if isinstance(child, Element) and child.tag == "li")
+    values = ((at, item.attributes.get("value", "").strip()) for at, item in enumerate(items, _start_of(ordered)))
+    return any(_is_number(value) and int(value) != at for at, value in values)
+
+
+def _write_ticks_as_signs(body: Element) -> None:
+    for each in body.elements():
+        if each.tag == TICK:
+            each.tag = "span"
 
 
 class Markdown(NamedTuple):
-    """Markdown without a final line end, the number of characters replaced by U+FFFD, and of footnotes."""
+    """Markdown without a final line end.
+
+    Attributes:
+        text: the Markdown.
+        replaced: the number of characters replaced by U+FFFD.
+        footnotes: the number of footnotes.
+        kept: the number of lists and quotes that stay HTML, because the reader would misread their Markdown.
+    """
 
     text: str
     replaced: int
     footnotes: int = 0
+    kept: int = 0
 
 
 def to_markdown(
@@ -412,7 +505,7 @@ def to_markdown(
     change: Callable[[Element], None] | None = None,
     places: Collection[str] = (),
     *,
-    line_break: str = HARD_BREAK,
+    dialect: Dialect = COMMONMARK,
     footnotes: Numbering | None = None,
     quiet: bool = False,
 ) -> Markdown:
@@ -420,8 +513,8 @@ def to_markdown(
 
     A body without any tag that ends lines keeps its line ends, because the meanings of ``text_format`` are not known
     (API 2.8). One that is too complex to parse is shown as its source, and one that is too large as its text after an
-    explanation, each in a code block. The ids of ``places`` are marked as HTML. ``line_break`` is the Markdown for a
-    line break. If links to these are footnotes, they become GFM footnotes, numbered by ``footnotes``.
+    explanation, each in a code block. The ids of ``places`` are marked as HTML. If links to these are footnotes,
+    they become GFM footnotes, numbered by ``footnotes``. The Markdown is written for the readers of ``dialect``.
     With ``quiet``, marks of services are left out as :func:`~exporter.html.service_habits.quieten` does.
     """
     source, replaced = visible(html)
@@ -434,6 +527,9 @@ def to_markdown(
         return Markdown(code_fence(source.replace("\r", ""), "html"), replaced)
     if quiet:
         quieten(body, source, marked=False)
+    kept = _keep_unsaid(body, dialect)
+    if not dialect.tasks:
+        _write_ticks_as_signs(body)
     notes = take_footnotes(body, footnotes) if footnotes is not None and places and "[^" not in source else []
     mark_places(body, places)
     if "<iframe" in source.lower():
@@ -441,15 +537,15 @@ def to_markdown(
     if change is not None:
         change(body)
     marked = any(node.tag in LINE_TAGS for node in body.elements())
-    writer = BlockWriter(line_break, keep_lines=not marked)
+    writer = BlockWriter(dialect, keep_lines=not marked)
     writer.write(body)
     blocks = writer.blocks
     for note in notes:
         if change is not None:
             change(note.held)
-        writer = BlockWriter(_NOTE_BREAK)
+        writer = BlockWriter(replace(dialect, line_break=_NOTE_BREAK))
         writer.write(note.held)
         blocks.append(footnote_block(note.label, writer.blocks))
     # Characters that no text file can contain can only come from numeric character references.
     text, more = visible(join(blocks)) if "&#" in source else (join(blocks), 0)
-    return Markdown(text, replaced + more, len(notes))
+    return Markdown(text, replaced + more, len(notes), kept)

@@ -14,6 +14,7 @@ from html import escape
 from typing import Final
 
 from exporter.html.anchors import ANCHOR, FOOTNOTE
+from exporter.html.dialects import COMMONMARK, HARD_BREAK, Dialect
 from exporter.html.links import safe_image_url, safe_url
 from exporter.html.markdown_escape import (
     can_delimit,
@@ -23,6 +24,7 @@ from exporter.html.markdown_escape import (
     escape_text,
     link_target,
 )
+from exporter.html.task_lists import TICK
 from exporter.html.text import collapse
 from exporter.html.tree import DROPPED, PLAIN_INLINE, RUBY, TAG_NAME, Element, styled_as
 
@@ -32,8 +34,6 @@ _WHITE = " \t\n\r\f"
 _SPACES = re.compile(f"[{_WHITE}]+")
 _DELIMITERS: Final = {"strong": "**", "em": "*", "del": "~~"}
 _LINE_END_INSIDE: Final = re.compile(r"\n(?!\Z)")
-HARD_BREAK: Final = "\\\n"
-"""A line break in CommonMark. Older Markdown readers only know two spaces at the end of a line."""
 _ADDRESS_AT_END: Final = re.compile(r"(?<!\]\()(?<!\")(?:(?:https?|ftp)://|www\.)[^\s<\"]*\Z")
 
 
@@ -55,11 +55,18 @@ class Mark:
         kind: ``strong``, ``em``, ``del``, ``link``; other tags are ``tag``.
         tag: the HTML tag with the same meaning.
         target: the text in a link's parentheses.
+        attributes: a link's attributes in HTML, each after a space.
     """
 
     kind: str
     tag: str
     target: str = ""
+    attributes: str = ""
+
+    @property
+    def opening(self) -> str:
+        """The tag that begins the mark in HTML."""
+        return f"<{self.tag}{self.attributes}>"
 
 
 Marks = tuple[Mark, ...]
@@ -69,9 +76,10 @@ Run = tuple[RunKind, str, Marks]
 class Runs:
     """Collects the runs of one block; white space collapses as in browsers, or line ends are kept as breaks."""
 
-    __slots__ = ("_keep_lines", "_spaced", "runs")
+    __slots__ = ("_keep_lines", "_spaced", "dialect", "runs")
 
-    def __init__(self, *, keep_lines: bool = False) -> None:
+    def __init__(self, dialect: Dialect = COMMONMARK, *, keep_lines: bool = False) -> None:
+        self.dialect = dialect
         self._keep_lines = keep_lines
         self.runs: list[Run] = []
         self._spaced = True
@@ -191,7 +199,7 @@ class _Span:
             return "[" if opens else f"]({self.mark.target})"
         if self.delimiter:
             return _DELIMITERS[self.mark.kind]
-        return f"<{self.mark.tag}>" if opens else f"</{self.mark.tag}>"
+        return self.mark.opening if opens else f"</{self.mark.tag}>"
 
 
 @dataclass(slots=True, eq=False)
@@ -207,26 +215,26 @@ class _Token:
     in_link: bool = False
 
 
-def render_inline(runs: list[Run], line_break: str = HARD_BREAK, *, one_line: bool = False) -> str:
+def render_inline(runs: list[Run], dialect: Dialect = COMMONMARK, *, one_line: bool = False) -> str:
     """Return the Markdown of one paragraph's runs.
 
     Args:
         runs: collected by :class:`Runs`.
-        line_break: the Markdown for a line break.
+        dialect: of the reader.
         one_line: for headings and table cells: breaks become ``<br>`` and line ends spaces.
     """
     if one_line:
         runs = [(piece, value.replace("\n", " "), marks) for piece, value, marks in runs]
-    line_break = "<br>" if one_line else line_break
+    line_break = "<br>" if one_line else dialect.line_break
     for piece, _, marks in runs:
         if marks or piece in _FINISHED:
             break
     else:
-        return _with_safe_end(_plain(runs, line_break, one_line=one_line))
+        return _with_safe_end(_plain(runs, line_break, dialect, one_line=one_line))
     tokens, spans = _tokens(_with_space_marks(runs))
     _enclose_at_edges(tokens)
     _choose_delimiters(tokens, spans)
-    text, line_starts = _write(tokens, line_break)
+    text, line_starts = _write(tokens, line_break, dialect)
     for start in [] if one_line else reversed(line_starts):
         text = escape_line_start(text, start)
     return _with_safe_end(text)
@@ -256,10 +264,10 @@ def _break_after(text: str, line_break: str) -> str:
     return line_break
 
 
-def _plain(runs: list[Run], line_break: str, *, one_line: bool) -> str:
+def _plain(runs: list[Run], line_break: str, dialect: Dialect, *, one_line: bool) -> str:
     """Write runs without marks, as most paragraphs are, without the steps below."""
     segments = "".join(["\0" if piece is RunKind.BREAK else value for piece, value, _ in runs]).split("\0")
-    escaped = [escape_text(segment, "", "") for segment in segments]
+    escaped = [dialect.escaped(escape_text(segment, "", "")) for segment in segments]
     if not one_line:
         escaped = ["\n".join(map(escape_line_start, segment.split("\n"))) for segment in escaped]
     if len(escaped) == 1:
@@ -372,7 +380,7 @@ def _works(tokens: list[_Token], at: int, outer: int, inner: int) -> bool:
     return can_delimit(inside, outside)
 
 
-def _write(tokens: list[_Token], line_break: str) -> tuple[str, list[int]]:
+def _write(tokens: list[_Token], line_break: str, dialect: Dialect) -> tuple[str, list[int]]:
     """Return the line, and the positions at which literal text begins a line."""
     parts: list[str] = []
     line_starts: list[int] = []
@@ -383,7 +391,7 @@ def _write(tokens: list[_Token], line_break: str) -> tuple[str, list[int]]:
             text = token.span.edge(opens=token.opens)
         elif token.piece is RunKind.TEXT:
             after = tokens[at].first if at < len(tokens) else ""
-            text = escape_text(token.value, last, after, in_brackets=token.in_link)
+            text = dialect.escaped(escape_text(token.value, last, after, in_brackets=token.in_link))
             if last == "]" and text[0] in "([:":  # after a footnote's mark it would begin a link or a definition
                 text = f"\\{text}"
             if not last or last == "\n":
@@ -393,7 +401,7 @@ def _write(tokens: list[_Token], line_break: str) -> tuple[str, list[int]]:
         elif token.piece is RunKind.BREAK:
             text = _break_after(parts[-1] if parts else "", line_break)
         elif token.piece is RunKind.CODE:
-            text = _code(token, last)
+            text = _code(token, last, dialect)
         else:
             text = token.value
         parts.append(text)
@@ -402,11 +410,12 @@ def _write(tokens: list[_Token], line_break: str) -> tuple[str, list[int]]:
     return "".join(parts), line_starts
 
 
-def _code(token: _Token, before: str) -> str:
+def _code(token: _Token, before: str, dialect: Dialect) -> str:
     """Write a code span, or a tag if it follows another one directly or contains only spaces."""
     if before != "`" and token.value.strip():
         return code_span(token.value)
-    return f"<code>{escape_text(token.value, '>', '<', in_brackets=token.in_link)}</code>"
+    text = escape_text(token.value, ">", "<", in_brackets=token.in_link)
+    return f"<code>{dialect.escaped(text)}</code>"
 
 
 _MAX_OPEN_MARKS = 24
@@ -461,7 +470,9 @@ def _link(element: Element, marks: Marks, _runs: Runs) -> Marks:
     outer = tuple([mark for mark in marks if mark.kind != "link"]) if marks else marks
     if url is None or len(outer) >= _MAX_OPEN_MARKS:
         return marks
-    return (*outer, Mark("link", "a", link_target(url, element.attributes.get("title", ""))))
+    title = element.attributes.get("title", "")
+    shown = f' title="{escape(collapse(title))}"' if title.strip() else ""
+    return (*outer, Mark("link", "a", link_target(url, title), f' href="{escape(url)}"{shown}'))
 
 
 def _image(element: Element, marks: Marks, runs: Runs) -> None:
@@ -469,7 +480,7 @@ def _image(element: Element, marks: Marks, runs: Runs) -> None:
     if url is None:
         runs.text(alt, marks)
     else:
-        described = escape_text(alt, "[", "]", in_brackets=True)
+        described = runs.dialect.escaped(escape_text(alt, "[", "]", in_brackets=True))
         runs.add(RunKind.RAW, f"![{described}]({link_target(url, element.attributes.get('title', ''))})", marks)
 
 
@@ -491,6 +502,10 @@ def _anchor(element: Element, marks: Marks, runs: Runs) -> None:
     runs.add(RunKind.RAW, f'<a id="{escape(element.attributes["id"])}"></a>', marks)
 
 
+def _tick(element: Element, marks: Marks, runs: Runs) -> None:
+    runs.add(RunKind.RAW, "[x]" if "checked" in element.attributes else "[ ]", marks)
+
+
 def _footnote(element: Element, marks: Marks, runs: Runs) -> None:
     runs.add(RunKind.RAW, f"[^{element.attributes['label']}]", marks)
 
@@ -498,6 +513,7 @@ def _footnote(element: Element, marks: Marks, runs: Runs) -> None:
 _LEAVES: dict[str, Callable[[Element, Marks, Runs], Marks | None]] = {
     ANCHOR: _anchor,
     FOOTNOTE: _footnote,
+    TICK: _tick,
     "a": _link,
     "br": _line_break,
     "code": _code_runs,

@@ -16,8 +16,9 @@ from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
+from exporter.html.code_languages import LANGUAGE, known_language
 from exporter.html.embedded import EmbedKind, embeds, parse_body
-from exporter.html.links import absolute
+from exporter.html.links import OTHER_SCHEMES, absolute, safe_url
 from exporter.html.page_sanitizer import ID_PREFIX, TAGS, clean, is_inline_picture, is_link
 from exporter.html.picture_groups import GALLERY, GALLERY_TAGS, Cell, Group, GroupFinder
 from exporter.html.picture_rows import bounded_ratio, row_lengths
@@ -64,19 +65,10 @@ _ROW_PICTURES: Final = 3
 MAX_CODE_CHARACTERS: Final = 10_000
 """Longer code is not highlighted."""
 _OWN_WORDS: Final = frozenset({"alt", "title"})
-_LANGUAGE_CLASS: Final = re.compile(r"(?:^|\s)(?:lang|language|highlight-source|brush)[-:]\s*([a-z0-9#+.-]{1,20})")
 _LANGUAGE_ATTRIBUTES: Final = ("data-lang", "data-language", "class")
 _CODE_TAGS: Final = tag_set("br code span")
 _NOT_CODE: Final = re.compile(r"(.{1,8}?)\1{100}|[^\n]{501}", re.DOTALL)
 """Repeated text or very long lines: some lexers take quadratic time for them."""
-_OTHER_NAMES: Final = {"jscript": "js", "jsx": "js", "node": "js", "tsx": "ts", "yml": "yaml", "htm": "html"}
-_LANGUAGES: Final = tag_set(
-    "apacheconf applescript arduino awk bash bat c c# c++ clojure cobol coffeescript common-lisp console cpp "
-    "csharp css dart delphi diff docker dockerfile elisp elixir erlang fortran go golang groovy haskell html ini "
-    "java javascript js json kotlin latex less lisp lua make makefile markdown matlab mysql nasm nginx "
-    "objective-c objectivec ocaml pascal perl php postgresql powershell ps1 py python r rb ruby rust sass scala "
-    "scheme scss sh shell sql swift tcl tex toml ts typescript vb.net vbnet vbscript vim xml yaml zsh"
-)
 
 
 class DrawnPicture(NamedTuple):
@@ -204,6 +196,7 @@ class BodyWriter:
         if tag not in TAGS:
             return "", " " if tag in {"option", "optgroup"} else ""
         found = dict(element.attributes)  # the sanitizer drops all that it does not permit
+        found.pop(LANGUAGE, None)
         written = found.pop(HABIT, found.pop("class", None))
         if written is not None and written != GALLERY:
             found["class"] = written
@@ -372,8 +365,8 @@ class BodyWriter:
         text = href.strip()
         if text.startswith("#"):
             return f"#{ID_PREFIX}{text[1:]}" if len(text) > 1 else None
-        if text.lower().startswith("mailto:"):
-            return text
+        if text.partition(":")[0].lower() in OTHER_SCHEMES:
+            return safe_url(text)
         found = self._target(text)
         return None if found is None else (root if found[1] else "") + found[0]
 
@@ -438,9 +431,7 @@ def _coloured(pre: Element) -> Markup | None:
 
     Classes in the code are dropped, because their style sheet is missing.
     """
-    children = [child for child in pre.children if not (isinstance(child, str) and not child.strip())]
-    only = children[0] if len(children) == 1 and isinstance(children[0], Element) else pre
-    name = _language(pre) or _language(only)
+    name = known_language(pre.attributes.get(LANGUAGE, ""))
     if name is None:
         return None
     parts: list[str] = []
@@ -453,17 +444,6 @@ def _coloured(pre: Element) -> Markup | None:
             parts.append("\n")
     code = "".join(parts)
     return None if len(code) > MAX_CODE_CHARACTERS or _NOT_CODE.search(code) else _highlighted(name, code)
-
-
-def _language(element: Element) -> str | None:
-    for name in _LANGUAGE_ATTRIBUTES:
-        value = element.attributes.get(name, "").strip().lower()
-        found = _LANGUAGE_CLASS.search(value) if name == "class" else None
-        known = found[1] if found else value
-        known = _OTHER_NAMES.get(known, known)
-        if known in _LANGUAGES:
-            return known
-    return None
 
 
 def _highlighted(name: str, code: str) -> Markup | None:

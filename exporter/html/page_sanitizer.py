@@ -11,6 +11,7 @@ from typing import Final
 
 import nh3
 
+from exporter.html.links import LINK_SCHEMES, OTHER_SCHEMES
 from exporter.html.service_habits import CONTENTS, EMOJI, KEYWORD
 from exporter.html.tree import tag_set
 
@@ -128,7 +129,7 @@ _LOCAL_PAGE = re.compile(r"(?:\.\./)*entry/[0-9a-z]{1,64}\.html")
 _RATIO = re.compile(r"(?:^|;)(--r:[0-9]{1,2}\.[0-9]{2})(?:;|$)")
 _TEXT_COLOUR = re.compile(r"(?:^|;)color:([^;]+)")
 _FRAGMENT = re.compile(r"#[^\s\\]{1,200}")
-_SCHEME = re.compile(r"(?:https?://[^/\\]|mailto:[^/\\])", re.IGNORECASE)
+_SCHEME = re.compile(rf"https?://[^/\\]|(?:{'|'.join(sorted(OTHER_SCHEMES))}):[^\\]", re.IGNORECASE)
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
@@ -159,7 +160,7 @@ _usual_style = lru_cache(maxsize=2_048)(_page_style)
 
 
 def is_link(url: str) -> bool:
-    """Return whether an address may be in a link: web, mail, or one that :mod:`exporter.html.page_body` writes."""
+    """Return whether an address may be in a link: one of the permitted schemes, or a place that pages write."""
     return _SCHEME.match(url) is not None or _relative(url) is not None
 
 
@@ -181,13 +182,13 @@ clean: Final = nh3.Cleaner(
     attributes={tag: set(names) for tag, names in ATTRIBUTES.items()},
     attribute_filter=_attribute,
     allowed_classes=CLASSES,
-    url_schemes={"http", "https", "mailto", "data"},
+    url_schemes={*LINK_SCHEMES, "data"},
     url_relative=_relative,
     link_rel="noopener noreferrer",
     id_prefix=ID_PREFIX,
 ).clean
 """Returns a balanced fragment that runs nothing, loads nothing and stays inside its parent element.
 
-Pictures are files of the archive or ``data:`` pixels. Links lead to the web, to mail, to files and pages of the
-archive, or to an anchor in the fragment.
+Pictures are files of the archive or ``data:`` pixels. Links have a scheme of :mod:`exporter.html.links`, or lead to
+files and pages of the archive or to an anchor in the fragment.
 """

@@ -11,6 +11,7 @@ from html import escape
 from typing import Final, NamedTuple
 
 from exporter.html.anchors import ANCHOR
+from exporter.html.code_languages import LANGUAGE
 from exporter.html.embedded import is_played
 from exporter.html.links import WEB_SCHEMES, safe_frame_url, safe_image_url, safe_url
 from exporter.html.tree import DROPPED, TAG_NAME, Element, tag_set
@@ -70,7 +71,8 @@ _ATTRIBUTES: Final[dict[str, dict[str, _Check]]] = {
     "iframe": {"src": safe_frame_url, "title": _text, **_SIZE},
     "img": {"src": safe_image_url, "alt": _text, "title": _text, **_SIZE},
     "object": {"data": _object, "type": _word, **_SIZE},
-    "ol": {"start": _number},
+    "li": {"value": _number},
+    "ol": {"start": _number, "type": _word, "reversed": _present},
     "source": {"src": _played, "type": _word},
     "td": _CELL,
     "th": _CELL,
@@ -90,7 +92,7 @@ def safe_html(element: Element) -> str:
         node = todo.pop()
         if isinstance(node, _Closing):
             preformatted -= node.preformatted
-            parts.append(node.text)
+            parts.append(node.text.rstrip("\n") if preformatted else node.text)
         elif isinstance(node, str):
             parts.append(_escaped(node, preformatted=preformatted > 0))
         elif node.tag not in DROPPED or node.tag in _KEPT_MEDIA:
@@ -122,6 +124,8 @@ def _tags(element: Element) -> tuple[str, _Closing]:
     if tag in _NAMELESS or not TAG_NAME.fullmatch(tag) or (tag in _NEEDS_URL and _NEEDS_URL[tag] not in attributes):
         return (escape(attributes["alt"]) if "alt" in attributes else ""), _Closing("")
     written = "".join(f' {name}="{escape(value)}"' if value else f" {name}" for name, value in attributes.items())
+    if LANGUAGE in element.attributes:
+        written += f' class="language-{element.attributes[LANGUAGE]}"'
     if tag in _VOID:
         return f"<{tag}{written}>", _Closing("")
     end = "\n" if tag in _LINE_AFTER else ""

@@ -52,9 +52,12 @@ CODE_BLOCKS = frozenset({"listing", "plaintext", "pre", "textarea", "xmp"})
 HABIT: Final = "habit of a service"
 """The attribute that :mod:`exporter.html.service_habits` sets: no attribute in HTML can have this name."""
 
+KEPT: Final = "#html"
+"""The tag of an element around blocks that stay HTML; HTML has no such tag."""
+
 HTML_BLOCKS = tag_set(
     "audio applet button canvas details dialog dl embed iframe marquee math meter object progress select svg video"
-)
+) | {KEPT}
 """Blocks without a Markdown form: they stay HTML with their content, sanitized."""
 
 BLOCKS = (

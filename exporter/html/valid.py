@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator
 from itertools import takewhile
 from typing import Final
 
+from exporter.html.code_languages import LANGUAGE
 from exporter.html.picture_groups import GALLERY, GALLERY_TAGS, is_gallery
 from exporter.html.tree import HABIT, Element, tag_set
 
@@ -59,7 +60,7 @@ _OWN: Final = {
     "li": tag_set("value"), "ol": tag_set("reversed start type"), "td": tag_set("colspan rowspan"),
     "th": tag_set("colspan rowspan scope"), "time": tag_set("datetime"),
     "img": tag_set("alt data-original data-src height src width"),
-    **dict.fromkeys(("code", "pre"), tag_set("class data-lang data-language")),
+    "code": tag_set("class data-lang data-language"), "pre": tag_set("class data-lang data-language") | {LANGUAGE},
 }  # fmt: skip
 _NAMES: Final = {tag: names | _OWN["*"] for tag, names in _OWN.items()}
 """The attributes that a tag keeps; those of ``*`` for any other tag."""

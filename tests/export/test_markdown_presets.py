@@ -98,6 +98,13 @@ ENTRY = f'<a href="https://{BLOG}/Entry/2/{{}}">{{}}</a>'
         ("[[山]] %%x%%", r"\[\[山]] \%\%x\%\%"),
         ("<code>[[a]]</code> [[b]]", r"`[[a]]` \[\[b]]"),
         ("<pre>%%\n[[a]]</pre>", "```\n%%\n[[a]]\n```"),
+        ("#海 <b>#山</b> C# ![[a]]<br>#川", "\\#海 **\\#山** C# !\\[\\[a]]\\\n\\#川"),
+        ("==印== $x$ 注^[a] 段落 ^a-1", r"\=\=印\=\= \$x\$ 注\^[a] 段落 \^a-1"),
+        ("<ul><li>[-] 海</ul>", r"- \[-] 海"),
+        ("https://a.example/#x?y==1 <code>#a ==b==</code>", "https://a.example/#x?y==1 `#a ==b==`"),
+        ("<details>[[a]] %%b%% #c</details>", "<details>&#91;&#91;a]] &#37;&#37;b&#37;&#37; #c</details>"),
+        ("<pre class=language-mermaid>a</pre><pre class=language-js>b</pre>", "```\na\n```\n\n```js\nb\n```"),
+        ("<ul><li><input type=checkbox checked> 海</ul>", "- [x] 海"),
     ],
 )
 def test_links_of_a_vault(body: str, shown: str) -> None:

@@ -26,7 +26,9 @@ def shown(body: str) -> str:
     [
         '<pre class="code lang-python" data-lang="python" data-unlink>', '<pre data-language="Python">', "<pre class='lang:python'>",
         '<pre class="brush: python; gutter: false">', '<pre><code class="language-python">', '<pre class="highlight-source-python">',
-        '<pre><code class="hljs language-py">', '<pre>\n<code class="lang-py">',
+        '<pre><code class="hljs language-py">', '<pre>\n<code class="lang-py">', '<pre class="python">', '<pre><code class="hljs py">',
+        '<pre data-enlighter-language="python">', '<div class="highlight highlight-source-python"><pre>', '<pre lang="python">',
+        '<div class="code-frame" data-lang="python"><div class="highlight"><pre><code>',
     ],
 )  # fmt: skip
 def test_the_language_is_found_as_blogs_name_it(opening: str) -> None:

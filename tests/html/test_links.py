@@ -8,6 +8,12 @@ from hypothesis import strategies as st
 
 from exporter.html.links import absolute, commenter_link, safe_frame_url, safe_image_url, safe_url
 
+ACTIVE = (
+    "about", "blob", "chrome", "data", "feed:javascript", "file", "filesystem", "intent", "jar", "javascript", "mk", "ms-msdt",
+    "res", "search-ms", "shell", "vbscript", "view-source", "ws",
+)  # fmt: skip
+"""Schemes of addresses that a browser runs or reads itself, or that start a program with commands."""
+
 
 def test_safe_url(subtests: pytest.Subtests) -> None:
     rows: list[tuple[str, str | None]] = [
@@ -19,6 +25,12 @@ def test_safe_url(subtests: pytest.Subtests) -> None:
         ("?a=b:c", "?a=b:c"),
         ("/日本/(a)[b]", "/日本/(a)[b]"),
         ("mailto:a@e.com", "mailto:a@e.com"),
+        ("line://ti/p/@sea", "line://ti/p/@sea"),
+        ("TEL:0312345678", "TEL:0312345678"),
+        ("sms:+8190?body=海", "sms:+8190?body=海"),
+        ("geo:35.1,139.2", "geo:35.1,139.2"),
+        ("webcal://e.com/a.ics", "webcal://e.com/a.ics"),
+        ("magnet:?xt=urn:btih:ab", "magnet:?xt=urn:btih:ab"),
         ('/"<>`|\\^{}', "/%22%3C%3E%60%7C%5C%5E%7B%7D"),
         ("/\ud83d", "/%3F"),
         ("", None),
@@ -26,6 +38,7 @@ def test_safe_url(subtests: pytest.Subtests) -> None:
         ("javascript:x", None),
         ("\x00 JAVA\tSCRIPT\n:x", None),
         ("data:image/png,x", None),
+        *((f"{scheme}:x", None) for scheme in ACTIVE),
         ("java\x01script:x", None),
         ("１:x", None),
         ("file:///etc/passwd", None),

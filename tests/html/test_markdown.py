@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from exporter.html.dialects import PYTHON_MARKDOWN
 from exporter.html.markdown import to_markdown
 from tests.html.reading import read_markdown, render
 
@@ -76,6 +77,11 @@ def test_blocks(subtests: pytest.Subtests) -> None:
         ("<pre>a\n\n*b*\n</pre>", "```\na\n\n*b*\n```"),
         ("<pre><code class=language-python>a<br>```</code></pre>", "````python\na\n```\n````"),
         ("<pre class='brush: js'>a</pre>", "```js\na\n```"),
+        ("<pre>x<ol><li>a</li>\n<li></li><li>b\n</li></ol></pre>", "```\nx\na\n\nb\n```"),
+        (
+            "<pre><ul><li><a href=/x>a</a></li>\n<li>b</li></ul></pre>",
+            '<div><pre><ul><li><a href="/x">a</a></li>&#10;<li>b</li></ul></pre></div>',
+        ),
         ("<pre></pre>", "```\n```"),
         ("<pre>a <b>b</b>\n\nc</pre>", "<div><pre>a <b>b</b>&#10;&#10;c</pre></div>"),
         ("<b><pre>a</pre></b>", "<div><strong><pre>a</pre></strong></div>"),
@@ -118,6 +124,41 @@ def test_lists_are_not_nested_deeper_than_parsers_read() -> None:
     assert found.text == "あ" * 40 + "終"
 
 
+TASKS = (
+    '<ul class="contains-task-list"><li class="task-list-item"><input type="checkbox" checked disabled> 一</li>'
+    '<li><label><input type="checkbox">二</label></li><li><p><input type="checkbox"> 三</p></li></ul>'
+    '<ul class="to-do-list"><li><div class="checkbox checkbox-on"></div> <span>四</span></li><li>五 <input type=checkbox></li></ul>'
+)
+
+
+def test_ticks_of_task_lists() -> None:
+    assert md(TASKS) == "- [x] 一\n- [ ] 二\n- [ ] 三\n\n+ [x] 四\n+ 五"
+    plain = to_markdown(TASKS, dialect=PYTHON_MARKDOWN).text
+    assert plain == "- ☑ 一\n- ☐ 二\n- ☐ 三\n\n<!-- -->\n\n- ☑ 四\n- 五"
+    assert md('<p><input type="checkbox"> 折り畳み</p>') == "折り畳み"
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        '<pre class="js">', '<pre class="hljs js">', '<pre><code class="js">', '<pre><code class="language-js">', '<pre lang="js">',
+        '<pre class="EnlighterJSRAW" data-enlighter-language="js">', '<div class="highlight highlight-source-js"><pre>',
+        '<pre class="brush: js; gutter: false">', '<pre class="prettyprint lang-js linenums">', '<pre class="lang:js decode:true">',
+        '<pre class="code lang-js" data-lang="js" data-unlink>', '<div class="code-frame" data-lang="js"><div class="highlight"><pre><code>',
+        '<div class="language-js highlighter-rouge"><div class="highlight"><pre class="highlight"><code>', '<pre class="language-js:a.js">',
+    ],
+)  # fmt: skip
+def test_the_language_of_code_is_found_as_blogs_name_it(opening: str) -> None:
+    assert md(f"{opening}a</pre>") == "```js\na\n```"
+
+
+@pytest.mark.parametrize(
+    "opening", ["<pre lang=ja>", "<pre class=language-none>", '<div lang=en class="lang-ja"><pre class=wide>']
+)
+def test_code_without_a_language(opening: str) -> None:
+    assert md(f"{opening}a</pre>") == "```\na\n```"
+
+
 def test_links_and_images(subtests: pytest.Subtests) -> None:
     rows: list[tuple[str, str]] = [
         ('<a href="http://e.com/a(b) c">x</a>', "[x](http://e.com/a(b)%20c)"),
@@ -136,6 +177,13 @@ def test_links_and_images(subtests: pytest.Subtests) -> None:
         ("<a href=/x><b>「a」</b></a>です", "[**「a」**](/x)です"),
         ("<a href=/x><div>a</div><div>b</div></a>", "[a](/x)\n\n[b](/x)"),
         ("<a name=x>a</a>", "a"),
+        ("<a href='line://ti/p/@x'>x</a>", "[x](line://ti/p/@x)"),
+        ("<a href=/x><table><tr><td>a<td>b</table></a>", "| [a](/x) | [b](/x) |\n| --- | --- |"),
+        ("<a href=/x title='&quot;'><pre>a</pre></a>", '<div><a href="/x" title="&quot;"><pre>a</pre></a></div>'),
+        (
+            "<a href=/x><b><table><caption>c</caption><tr><td>a</table></b></a>",
+            '<div><a href="/x"><strong><table><caption>c</caption><tbody><tr><td>a</td>\n</tr>\n</tbody>\n</table></strong></a></div>',
+        ),
         ("<a href=/x></a>a", "a"),
         ("<img src=/a.jpg>", "![](/a.jpg)"),
         ("<img src=/a.jpg alt='[絵]\n*1*' title=t>", '![\\[絵\\] \\*1\\*](/a.jpg "t")'),

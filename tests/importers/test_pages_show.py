@@ -1,9 +1,8 @@
-"""The pages that generators make from Markdown show the same text as a browser shows of each body."""
+"""The pages that generators make from Markdown show the same text, lists and quotes as a browser shows of each body."""
 
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,13 +14,12 @@ from exporter.export.post_html import safe_body
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.report import Report
 from tests.export.memory import SAID
+from tests.html.structures import STRUCTURES, made_up, tree_of
 from tests.importers.blogs import Blog, blog
 from tests.importers.conftest import Tool
 from tests.importers.sites import MAIN, Generator, every_generator
-from tests.importers.test_wordpress_shows import made_up, page, seen
-
-if sys.platform == "linux":
-    pass
+from tests.importers.test_wordpress_shows import made_up as many_bodies
+from tests.importers.test_wordpress_shows import page, seen
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -74,26 +72,31 @@ def test_the_text_equals_that_of_the_blog(
         with blog(name, tmp_path / "archive") as moved:
             check(tool, tmp_path / "site", page, moved, generator)
     else:
-        records = made_up()
-        for number, body in enumerate(MISREAD, 1001):
+        records = many_bodies()
+        structures = dict(enumerate([*STRUCTURES.values(), *map(made_up, range(80))], 2001))
+        for number, body in {**dict(enumerate(MISREAD, 1001)), **structures}.items():
             records.entry(str(number), title=f"題{number}", entry_text=body)
-        check(tool, tmp_path / "site", page, Blog(name, records, tmp_path), generator)
+        shown = check(tool, tmp_path / "site", page, Blog(name, records, tmp_path), generator)
+        different = [body for number, body in structures.items() if tree_of(shown[str(number)]) != tree_of(body)]
+        assert different == []
 
 
-def check(tool: Tool, site: Path, page: Page, moved: Blog, generator: Generator) -> None:
-    """Build a blog's pages and compare their text."""
+def check(tool: Tool, site: Path, page: Page, moved: Blog, generator: Generator) -> dict[str, str]:
+    """Build a blog's pages, compare their text, and return the HTML of each post by its id."""
     moved.export(generator.form, site, preset=generator.preset, comments=Comments.NONE)
     built = generator.build(tool, site)
     posts = Posts(moved.records, ExportOptions(declared=SAID), Report(), spelling=plain_name)
-    different = {}
+    different, pages = {}, {}
     for post in posts:
         html = generator.page_of(built, post.id, posts.name(post.id)).read_text(encoding="utf-8")
         (shown,) = MAIN.findall(html)
+        pages[post.id] = shown
         # Some generators treat a cell of ideographic spaces as empty.
         texts = [re.sub("\t\u3000+\t", "\t\t", seen(page, each, lines=False)) for each in (shown, source(post))]
         if texts[0] != texts[1]:
             different[post.id] = texts
     assert different == {}
+    return pages
 
 
 def source(post: ExportPost) -> str:
