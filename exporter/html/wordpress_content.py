@@ -61,6 +61,8 @@ _SHORTCODE: Final = re.compile(
 _PICTURE: Final = re.compile(r"\s*((?:<a\s[^>]*>\s*)?<img\s[^>]*>(?:\s*</a>)?)(.*)", re.DOTALL | re.IGNORECASE)
 _LONE_ADDRESS: Final = re.compile(r"(?m)^[ \t]*(https?://[^\s<>\"]+)[ \t]*$")
 _LEFT: Final = re.compile(r"(?<!\[)\[(?P<name>[a-zA-Z][\w-]{1,60})(?P<attributes>\s[^\[\]]*+)?/?\](?!\])", re.ASCII)
+_ESCAPED: Final = re.compile(r"\[(\[(?:caption|wp_caption|embed|audio|video|gallery|playlist)(?:\s[^\[\]]*+)?\])\]")
+"""A shortcode that WordPress knows, with a second pair of brackets: it shows the shortcode itself."""
 _LEFT_END: Final = re.compile(r"\[/([a-zA-Z][\w-]{1,60})\]", re.ASCII)
 _CODE: Final = re.compile(r"<(pre|code|script|style|textarea)(?=[\s/>]).*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _MOST_NAMED: Final = 20
@@ -114,6 +116,7 @@ def content(source: str, around: Surroundings = NOTHING) -> StoredBody:
     parts = [source] if found is None else [source[: found.start()], source[found.end() :]]
     shown = [_html(part, around, unshown, blocks=blocks) for part in parts]
     unshown += [Unshown(Lack.SHORTCODE, name) for name in _left_shortcodes(shown)]
+    shown = [_ESCAPED.sub(r"\1", each) if "[[" in each else each for each in shown]
     named = tuple(dict.fromkeys(unshown))
     if found is None:
         return StoredBody(shown[0], unshown=named)
