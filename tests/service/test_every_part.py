@@ -1,4 +1,4 @@
-"""Every part of a record is seen somewhere: in a view or export, in the report of an export, or in the table below.
+"""A view or export shows every part of a record, a report names it, or the table below gives a reason.
 
 Each value of a sample record is changed alone. If no output changes, the part is lost.
 """
@@ -109,7 +109,7 @@ def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def changes(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of a value by name, and the value with each part changed; a document has several parts."""
+    """Yield each part's name, and the value with this part changed; only a document has several parts."""
     if isinstance(value, str) and value.startswith("<entry"):
         for found in re.finditer(r"<([\w:-]+)[^<>]*>([^<>]+)<|([\w:-]+)='([^']*)'", value):
             at, name = (found.span(2), found[1]) if found[2] else (found.span(4), f"@{found[3]}")
@@ -119,7 +119,7 @@ def changes(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def changed(value: Any) -> Any:
-    """Return another value of the same type, near the first one if that is a number or a date."""
+    """Return another value with the same type; a number or a date stays near the first one."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
