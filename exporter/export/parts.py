@@ -23,6 +23,11 @@ class Part(StrEnum):
     """Whether it is published later, at its date."""
     MEMBERS = "members"
     PASSWORD = "password"  # noqa: S105 - a part
+    TEMPLATE = "template"
+    """The text that the old blog puts around it."""
+    # Of entries and comments.
+    FIELDS = "fields"
+    """Custom fields, and fields that this program does not know."""
     # Of comments.
     THREADS = "threads"
     """The comment that it answers."""
@@ -33,8 +38,8 @@ class Part(StrEnum):
     """Whether the blog's owner wrote it."""
 
 
-EVERYTHING = frozenset(Part)
-"""For formats that keep records unchanged, and for code that reports lost parts itself."""
+EVERYTHING = frozenset(Part) - {Part.TEMPLATE, Part.FIELDS}
+"""For formats that hold all that any format holds, and for code that reports lost parts itself."""
 
 FOR_READERS = EVERYTHING - {Part.SCHEDULED, Part.MEMBERS, Part.PASSWORD, Part.EMAIL}
 """For formats that show everything that readers of a blog may see."""

@@ -292,7 +292,7 @@ class Posts:
             body: whether the file contains its body as the archive has it.
         """
         if body:
-            self.name_unshown(post)
+            self.name_losses(post, comments=comments != 0)
         self.report.wrote(len(post.comments) if comments is None else comments, *map(shown_path, post.categories))
         for kind, part, record_id, times in _parts(post, comments=comments != 0):
             if part not in self.holds:
@@ -304,8 +304,15 @@ class Posts:
             if found.comment.parent != found.parent:
                 self.report.changed("comments", Reason.ANSWERED_LEFT_OUT, found.comment.id)
 
-    def name_unshown(self, post: ExportPost) -> None:
-        """Report the parts of a post that readers of the blog saw, and that its record cannot show."""
+    def name_losses(self, post: ExportPost, *, comments: bool = True) -> None:
+        """Report the parts of a post and its comments that no format holds, and those that its record cannot show."""
+        lost = Cause(Reason.NOT_HELD, Part.FIELDS)
+        self.report.changed("entries", lost, post.id, self._service.extras(Kind.ENTRIES, post.record.raw))
+        for found in post.comments if comments else ():
+            raw = found.comment.raw
+            self.report.changed("comments", lost, found.comment.id, self._service.extras(Kind.COMMENTS, raw))
+        if post.record.template.strip():
+            self.report.changed("entries", Cause(Reason.NOT_HELD, Part.TEMPLATE), post.id)
         for each in post.record.unshown:
             name = each.name if each.name in self._unshown or len(self._unshown) < _MAX_NAMED_PARTS else "…"
             self._unshown.add(name)

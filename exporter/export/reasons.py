@@ -195,6 +195,8 @@ _LOST_PARTS: Final[Mapping[str, Message]] = {
     Part.SCHEDULED: message("its mark as scheduled"),
     Part.MEMBERS: message("its limit to members"),
     Part.PASSWORD: message("its password"),
+    Part.TEMPLATE: message("the text that the old blog puts around it"),
+    Part.FIELDS: message("its custom fields"),
     Part.THREADS: message("the comment that it answers"),
     Part.NOTICES: message("its mark as a trackback or pingback"),
     Part.EMAIL: message("its writer's mail address"),

@@ -55,7 +55,7 @@ class StoredBlock(NamedTuple):
 
 
 def blocks(source: str) -> Iterator[StoredBlock]:
-    """Yield the blocks of a body in their order, each before those inside it."""
+    """Yield a body's blocks in order, each before those inside it."""
     done = 0
     for found in _OPENING.finditer(source):
         if found.start() < done:
@@ -70,7 +70,7 @@ def blocks(source: str) -> Iterator[StoredBlock]:
 
 
 def pattern_numbers(source: str) -> list[str]:
-    """Return the numbers of the synced patterns that a body shows, each once."""
+    """Return the number of each synced pattern that a body names, without duplicates."""
     if "wp:" not in source:
         return []
     found = (_number(each) for each in blocks(source) if each.name == _PATTERN)
@@ -121,7 +121,7 @@ class _Expansion:
 
 
 def _overrides(block: StoredBlock) -> Mapping[str, Mapping[str, str]]:
-    """Return the texts and pictures that a post puts in place of a pattern's own, by the names of blocks."""
+    """Return a post's own texts and pictures for a pattern, by the name of the block."""
     attributes = block.attributes()
     written = attributes.get("content", attributes.get("overrides"))
     found: dict[str, Mapping[str, str]] = {}
@@ -160,7 +160,7 @@ def _name(block: StoredBlock) -> str:
 
 
 def _changed(inside: str, new: Mapping[str, str]) -> str:
-    """Return the content of a paragraph, heading, button or image with new values."""
+    """Put new values into a paragraph, heading, button or image."""
     picture, element = _IMAGE.search(inside), _ELEMENT.search(inside)
     if picture is not None:
         tag = picture[0]
@@ -187,7 +187,7 @@ def with_footnotes(source: str, notes: str, unshown: list[Unshown]) -> str:
     Args:
         source: the body.
         notes: the custom field ``footnotes``, a JSON list of objects with ``id`` and ``content``.
-        unshown: is told if the notes cannot be read, or if a body has references and no notes.
+        unshown: receives an item if the notes cannot be read, or if a body has references and no notes.
     """
     place = next((each for each in blocks(source) if each.name == _FOOTNOTES), None) if "wp:" in source else None
     shown = _footnotes(notes, source) if notes.strip() else ""

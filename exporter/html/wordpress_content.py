@@ -14,9 +14,8 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Final, NamedTuple
 
-from exporter.html import wordpress_galleries
 from exporter.html.wordpress_blocks import empty_blocks, with_footnotes, with_patterns
-from exporter.html.wordpress_galleries import Attachment, attributes_of
+from exporter.html.wordpress_galleries import NAMES, Attachment, Galleries, attributes_of
 from exporter.model.records import Lack, Unshown
 
 _MORE: Final = re.compile(r"<!--more(.*?)-->", re.DOTALL)
@@ -61,6 +60,8 @@ _SHORTCODE: Final = re.compile(
 _PICTURE: Final = re.compile(r"\s*((?:<a\s[^>]*>\s*)?<img\s[^>]*>(?:\s*</a>)?)(.*)", re.DOTALL | re.IGNORECASE)
 _LONE_ADDRESS: Final = re.compile(r"(?m)^[ \t]*(https?://[^\s<>\"]+)[ \t]*$")
 _LEFT: Final = re.compile(r"(?<!\[)\[(?P<name>[a-zA-Z][\w-]{1,60})(?P<attributes>\s[^\[\]]*+)?/?\](?!\])", re.ASCII)
+_ESCAPED: Final = re.compile(r"\[(\[(?:caption|wp_caption|embed|audio|video|gallery|playlist)(?:\s[^\[\]]*+)?\])\]")
+"""A shortcode that WordPress knows, with a second pair of brackets: it shows the shortcode itself."""
 _LEFT_END: Final = re.compile(r"\[/([a-zA-Z][\w-]{1,60})\]", re.ASCII)
 _CODE: Final = re.compile(r"<(pre|code|script|style|textarea)(?=[\s/>]).*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _MOST_NAMED: Final = 20
@@ -112,8 +113,10 @@ def content(source: str, around: Surroundings = NOTHING) -> StoredBody:
     unshown += [Unshown(Lack.BLOCK, name) for name in empty_blocks(source)[:_MOST_NAMED]]
     found = _find_more(source)
     parts = [source] if found is None else [source[: found.start()], source[found.end() :]]
-    shown = [_html(part, around, unshown, blocks=blocks) for part in parts]
+    galleries = Galleries(around.files, around.post_id, unshown)
+    shown = [_html(part, galleries, blocks=blocks) for part in parts]
     unshown += [Unshown(Lack.SHORTCODE, name) for name in _left_shortcodes(shown)]
+    shown = [_ESCAPED.sub(r"\1", each) if "[[" in each else each for each in shown]
     named = tuple(dict.fromkeys(unshown))
     if found is None:
         return StoredBody(shown[0], unshown=named)
@@ -122,14 +125,14 @@ def content(source: str, around: Surroundings = NOTHING) -> StoredBody:
 
 def html(source: str) -> str:
     """Return a text as WordPress stores it as HTML, without the division at ``<!--more-->``."""
-    return _html(source, NOTHING, [], blocks=_HAS_BLOCKS in source)
+    return _html(source, Galleries({}, "", []), blocks=_HAS_BLOCKS in source)
 
 
-def _html(source: str, around: Surroundings, unshown: list[Unshown], *, blocks: bool) -> str:
+def _html(source: str, galleries: Galleries, *, blocks: bool) -> str:
     source = source.replace("\r\n", "\n").replace("\r", "\n")
     source = _COMMANDS.sub("", source)
     if "[" in source:
-        source = "".join(_without_shortcodes(source, around, unshown))
+        source = "".join(_without_shortcodes(source, galleries))
     source = _LONE_ADDRESS.sub(_linked, source)
     if blocks:
         return _without_block_comments(source).strip("\n")
@@ -166,7 +169,7 @@ def _linked(found: re.Match[str]) -> str:
     return f'<a href="{address}">{address}</a>'
 
 
-def _without_shortcodes(source: str, around: Surroundings, unshown: list[Unshown]) -> Iterator[str]:
+def _without_shortcodes(source: str, galleries: Galleries) -> Iterator[str]:
     """Yield a body with elements in place of the shortcodes that are content."""
     done = 0
     endless: set[str] = set()
@@ -174,11 +177,9 @@ def _without_shortcodes(source: str, around: Surroundings, unshown: list[Unshown
         if found.start() < done:
             continue
         end_tag = f"[/{found['name']}]"
-        if found["name"] in wordpress_galleries.NAMES:
+        if found["name"] in NAMES:
             end = found.end() if source.startswith(end_tag, found.end()) else -1
-            shown = wordpress_galleries.gallery(
-                found["name"], found["attributes"], around.files, around.post_id, unshown
-            )
+            shown = galleries.html(found["name"], found["attributes"])
         else:
             end = -1 if end_tag in endless else source.find(end_tag, found.end())
             if end < 0:

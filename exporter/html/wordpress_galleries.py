@@ -21,7 +21,9 @@ _SHORTCODE: Final = re.compile(r"(?<!\[)\[(gallery|playlist)((?:\s[^\[\]]*+)?+)\
 _ATTRIBUTE: Final = re.compile(r"""([a-z0-9_-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'\]]+))""", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,18}")
 MAX_FILES: Final = 1_000
-"""Of one gallery, and of all galleries of a body together."""
+"""For one gallery, and for all files that the galleries in a body name."""
+MAX_SHOWN_FILES: Final = 20_000
+"""For all galleries in a body, which may repeat files."""
 
 
 class Attachment(NamedTuple):
@@ -95,34 +97,41 @@ def named_files(source: str) -> NamedFiles:
     return NamedFiles(tuple(ids), tuple(parents))
 
 
-def gallery(
-    name: str, written: str, files: Mapping[str, Attachment], post_id: str, unshown: list[Unshown]
-) -> str | None:
-    """Return a shortcode as HTML; ``None`` if none of its files is known.
+class Galleries:
+    """Writes the galleries and playlists of one body.
 
     Args:
-        name: one of :data:`NAMES`.
-        written: its attributes.
         files: the files by their numbers.
-        post_id: the number of the post that shows it.
-        unshown: is told if files are missing.
+        post_id: the number of the post that shows them.
+        unshown: receives an item if files are missing.
     """
-    attributes = attributes_of(written)
-    wanted = _listed(attributes.get("ids") or attributes.get("include", ""))
-    if wanted:
-        found = [files[each] for each in wanted if each in files]
-        missing = len(found) < len(wanted)
-    else:
-        parent = _of(attributes) or post_id
+
+    def __init__(self, files: Mapping[str, Attachment], post_id: str, unshown: list[Unshown]) -> None:
+        self._files = files
+        self._post_id = post_id
+        self._unshown = unshown
+        self._left = MAX_SHOWN_FILES
+
+    def html(self, name: str, written: str) -> str | None:
+        """Return a shortcode as HTML, by its name and attributes; ``None`` if none of its files is known."""
+        attributes = attributes_of(written)
+        wanted = _listed(attributes.get("ids") or attributes.get("include", ""))
+        self._left -= len(wanted or self._files)
+        found = self._found(attributes, wanted) if self._left >= 0 else []
+        found = [each for each in found if _fits(name, each.url)]
+        if len(found) < len(wanted) or not found:
+            self._unshown.append(Unshown(Lack.PICTURES if name == "gallery" else Lack.RECORDINGS))
+        if not found:
+            return None
+        found = _ordered(found, attributes, as_listed=bool(attributes.get("ids")))
+        return _pictures(found, attributes) if name == "gallery" else _recordings(found)
+
+    def _found(self, attributes: Mapping[str, str], wanted: Sequence[str]) -> list[Attachment]:
+        if wanted:
+            return [self._files[each] for each in wanted if each in self._files]
+        parent = _of(attributes) or self._post_id
         left_out = set(_listed(attributes.get("exclude", "")))
-        found = [each for each in files.values() if each.parent == parent and each.id not in left_out]
-        found, missing = [each for each in found if _fits(name, each.url)], False
-    if missing or not found:
-        unshown.append(Unshown(Lack.PICTURES if name == "gallery" else Lack.RECORDINGS))
-    if not found:
-        return None
-    found = _ordered(found, attributes, as_listed=bool(attributes.get("ids")))
-    return _pictures(found, attributes) if name == "gallery" else _recordings(found)
+        return [each for each in self._files.values() if each.parent == parent and each.id not in left_out]
 
 
 def _fits(name: str, url: str) -> bool:

@@ -204,7 +204,7 @@ class Plan:
             self._report.changed("entries", Reason.CATEGORY_CUT.at(most), post.id)
         for reason in self._changes(post, placed):
             self._report.changed("entries", reason, post.id)
-        self._posts.name_unshown(post)
+        self._posts.name_losses(post, comments=comments != 0)
         self._report.wrote(comments, post.category)
 
     def _changes(self, post: ExportPost, placed: Placed) -> Iterator[Reason]:

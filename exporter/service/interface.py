@@ -379,6 +379,15 @@ class Records(ABC):
     def why_hidden(self, comment: Comment) -> Cause:
         """Return why a comment is not public."""
 
+    def extras(self, kind: Kind, raw: Raw) -> int:
+        """Return how many fields of a record have content that no neutral record has.
+
+        Such fields come from people, plug-ins or later versions of the service. By default these are the fields
+        without a role; a service without roles has none.
+        """
+        known = self.roles.get(kind)
+        return 0 if known is None else sum(bool(value) and name not in known for name, value in raw.items())
+
     def has_private_parts(self, _kind: Kind, _raw: Raw) -> bool:
         """Return whether a record has parts for the blog's owner alone, although it is public otherwise."""
         return False

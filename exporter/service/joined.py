@@ -177,6 +177,10 @@ class JoinedRecords(Records):
         """Return the id of a comment's entry."""
         return key_of(raw.get("post_id")) or "" if parts_of(raw) is not None else self.main.post_id(raw)
 
+    def extras(self, kind: Kind, raw: Raw) -> int:
+        """Return how many fields of its services' records have content that no neutral record has."""
+        return sum(service.extras(kind, part) for service, part in self.each(raw))
+
     def category_id(self, raw: Raw) -> str | None:
         """Return the id of an entry's category in the main service."""
         return None if parts_of(raw) is not None else self.main.category_id(raw)

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.html.wordpress_content import content, html
+from exporter.html.wordpress_content import Surroundings, content, html
+from exporter.html.wordpress_galleries import Attachment
+from exporter.model.records import Lack, Unshown
 
 
 def test_a_body_shows_as_in_wordpress(subtests: pytest.Subtests) -> None:
@@ -47,6 +49,12 @@ def test_a_caption_is_a_figure(source: str) -> None:
     assert "<figcaption>海の<em>夕方</em></figcaption>" in found
 
 
+def test_a_doubled_shortcode_is_shown_and_not_run() -> None:
+    shown = content('[[gallery ids="1"]] [[other a="1"]] [注: 文] [1] <code>[x a="1"]</code> [box]太字[/box]')
+    assert shown.body == '<p>[gallery ids="1"] [[other a="1"]] [注: 文] [1] <code>[x a="1"]</code> [box]太字[/box]</p>'
+    assert shown.unshown == (Unshown(Lack.SHORTCODE, "box"),)
+
+
 def test_the_mark_divides_a_body() -> None:
     assert content("一\n<!--more つづきを読む-->\n二")[:3] == ("<p>一</p>", "<p>二</p>", "つづきを読む")
     blocks = "<!-- wp:paragraph -->\n<p>a</p>\n<!-- /wp:paragraph -->\n\n<!-- wp:more -->\n<!--more-->\n<!-- /wp:more -->\n\n<!-- wp:paragraph -->\n<p>b</p>\n<!-- /wp:paragraph -->"
@@ -63,11 +71,31 @@ def test_any_text_gives_html_with_its_words(source: str) -> None:
     [
         "<p",
         "[caption]",
+        "[gallery]",
         *(
             pytest.param(each, marks=pytest.mark.thorough)
-            for each in ["<", "<!--", '<a href="', "\n", "<div>", "[code]", "]]>", "http://a "]
+            for each in [
+                "<",
+                "<!--",
+                '<a href="',
+                "\n",
+                "<div>",
+                "[code]",
+                "]]>",
+                "http://a ",
+                "<!-- wp:",
+                "<!--more",
+                "[[gallery",
+                '<!-- wp:block {"ref":1} /-->',
+                "<!-- wp:footnotes /-->",
+                "[x a=1]",
+                ' id="a-link"',
+                "<pre>",
+                "[/x]",
+            ]
         ),
     ],
 )
 def test_time_is_linear(piece: str) -> None:
-    html(piece * 200_000)
+    files = {str(number): Attachment(str(number), "https://a.example/a.jpg", parent="1") for number in range(1, 1_000)}
+    content(piece * 200_000, Surroundings("1", {"1": "<p>a</p>"}, files, '[{"id":"a","content":"b"}]'))

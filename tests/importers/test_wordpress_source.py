@@ -172,6 +172,13 @@ def compare_entries(found: dict[str, Post], truth: list[dict[str, Any]]) -> None
         if "<!--more" in each["content"]:
             assert "続き" in post.more
             assert "続き" not in post.body
+        if "data-fn=" in each["content"]:
+            shown = f"{post.body}{post.more}"
+            assert "注の<b>本文</b>" in shown, "WordPress writes the footnotes into the shown text"
+            assert "共通の文" in shown, "and the synced patterns"
+            assert '<li id="fn-a">' in shown
+        if "[gallery" in each["content"]:
+            assert 'class="gallery' in f"{post.body}{post.more}".replace("'", '"')
     offsets = {str(post.date and post.date.utcoffset()) for post in found.values() if post.audience == "public"}
     assert offsets == {"9:00:00"}
 

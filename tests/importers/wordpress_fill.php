@@ -93,6 +93,38 @@ function fill() {
 	$menu = wp_create_nav_menu( 'menu' );
 	wp_update_nav_menu_item( $menu, 0, array( 'menu-item-title' => 'home', 'menu-item-url' => 'http://new.example/', 'menu-item-status' => 'publish' ) );
 	made( array( 'post_type' => 'wp_block', 'post_title' => 'reusable', 'post_content' => '<!-- wp:paragraph --><p>reused</p><!-- /wp:paragraph -->' ) );
+	elsewhere( $picture );
+}
+
+/** Make posts whose content is in other records or in a custom field. */
+function elsewhere( $picture ) {
+	$made = fn( $title, $content, $more = array() ) => made( $more + array( 'post_title' => $title, 'post_content' => $content, 'post_date' => '2024-01-01 00:00:00' ) );
+	$text = fn( $text ) => "<!-- wp:paragraph -->\n<p>$text</p>\n<!-- /wp:paragraph -->\n\n";
+	$note = fn( $id, $n ) => $text( "文 $n<sup data-fn=\"$id\" class=\"fn\"><a href=\"#$id\" id=\"$id-link\">$n</a></sup>" );
+	$one  = wp_generate_uuid4();
+	$two  = wp_generate_uuid4();
+	$mark = "<!-- wp:more -->\n<!--more-->\n<!-- /wp:more -->\n\n";
+	$id   = $made( '脚注', $note( $one, 1 ) . $mark . $note( $two, 2 ) . "<!-- wp:footnotes /-->\n\n" . $text( '後' ) );
+	update_post_meta( $id, 'footnotes', wp_slash( wp_json_encode( array( array( 'content' => '注の<strong>本文</strong>', 'id' => $one ), array( 'content' => '二つ目 "引用"', 'id' => $two ) ) ) ) );
+
+	$inner   = $made( '中', $text( '中の型' ) . "[gallery ids=\"$picture\"]", array( 'post_type' => 'wp_block' ) );
+	$bound   = '<!-- wp:paragraph {"metadata":{"bindings":{"content":{"source":"core/pattern-overrides"}},"name":"N"}} -->' . "\n<p>元の文</p>\n<!-- /wp:paragraph -->";
+	$pattern = $made( '型', $text( '共通の文' ) . $bound . "<!-- wp:block {\"ref\":$inner} /-->", array( 'post_type' => 'wp_block' ) );
+	wp_update_post( wp_slash( array( 'ID' => $inner, 'post_content' => get_post( $inner )->post_content . "<!-- wp:block {\"ref\":$pattern} /-->" ) ) );
+	$draft = $made( '下書き', $text( '秘密' ), array( 'post_type' => 'wp_block', 'post_status' => 'draft' ) );
+	$made( '同期パターン', $text( '前' ) . "<!-- wp:block {\"ref\":$pattern} /-->\n\n<!-- wp:block {\"ref\":$draft} /-->\n\n<!-- wp:block {\"ref\":$pattern,\"content\":{\"N\":{\"values\":{\"content\":\"別の<strong>文</strong>\"}}}} /-->" );
+
+	$attached = $made( 'ギャラリー', "前\n\n[gallery order=\"DESC\"]\n\n後" );
+	$files    = array();
+	foreach ( array( '山' => 2, '川' => 1, '空' => 3 ) as $name => $order ) {
+		$file = $made( $name, '', array( 'post_type' => 'attachment', 'post_status' => 'inherit', 'post_mime_type' => 'image/jpeg', 'post_excerpt' => "$name の <strong>題</strong>", 'post_parent' => $attached, 'menu_order' => $order, 'guid' => "http://new.example/wp-content/uploads/2023/05/$name.jpg" ) );
+		update_post_meta( $file, '_wp_attached_file', "2023/05/p$order.jpg" );
+		update_post_meta( $file, '_wp_attachment_metadata', array( 'width' => 1600, 'height' => 1200, 'file' => "2023/05/p$order.jpg", 'filesize' => 12345, 'sizes' => array() ) );
+		update_post_meta( $file, '_wp_attachment_image_alt', "$name の絵" );
+		$files[] = $file;
+	}
+	$made( '選んだ画像', "前\n\n[gallery ids=\"$files[2],$picture,$files[0]\" columns=\"2\" link=\"file\"]\n\n後 [[gallery]] [unknown a=\"1\"]" );
+	$made( '他の記事の画像', "[gallery id=\"$attached\" exclude=\"$files[1]\" orderby=\"title\"]" );
 }
 
 function thread( $post, $n ) {
@@ -120,7 +152,7 @@ function body( $n, $picture ) {
 
 function listed() {
 	global $wpdb;
-	add_theme_support( 'html5', array( 'caption' ) );
+	add_theme_support( 'html5', array( 'caption', 'gallery' ) );
 	remove_filter( 'the_content', array( $GLOBALS['wp_embed'], 'autoembed' ), 8 );
 	foreach ( array( 'wptexturize', 'convert_smilies', 'capital_P_dangit', 'wp_filter_content_tags', 'prepend_attachment' ) as $filter ) {
 		remove_filter( 'the_content', $filter, has_filter( 'the_content', $filter ) );

@@ -75,6 +75,7 @@ function fill( $posts, $folder ) {
 	foreach ( glob( "$folder/*" ) as $number => $path ) {
 		$images[] = upload( $path, 0, "写真 $number", "海の写真 \"$number\" & 空", "Caption $number" );
 	}
+	$pattern  = made( wp_insert_post( array( 'post_type' => 'wp_block', 'post_status' => 'publish', 'post_title' => '型', 'post_content' => '<!-- wp:paragraph --><p>共通の文</p><!-- /wp:paragraph -->' ) ) );
 	$statuses = array( 7 => 'draft', 17 => 'private', 27 => 'future', 37 => 'pending' );
 	for ( $number = 1; $number <= $posts; $number++ ) {
 		$japanese = 0 === $number % 2;
@@ -96,6 +97,10 @@ function fill( $posts, $folder ) {
 		if ( 0 === $number % 11 ) {
 			$content = "Classic text $number\n\nwith <b>two</b> paragraphs";
 		}
+		$noted = 13 === $number % 26;
+		if ( $noted ) {
+			$content .= "<!-- wp:paragraph -->\n<p>文<sup data-fn=\"fn-a\" class=\"fn\"><a href=\"#fn-a\" id=\"fn-a-link\">1</a></sup></p>\n<!-- /wp:paragraph -->\n\n<!-- wp:block {\"ref\":$pattern} /-->\n\n<!-- wp:footnotes /-->";
+		}
 		$id = made( wp_insert_post( wp_slash( array(
 			'post_title'    => $japanese ? "海の日記 その{$number} & \"more\"" : "Diary $number: it's <em>fine</em>",
 			'post_content'  => $content,
@@ -108,6 +113,7 @@ function fill( $posts, $folder ) {
 			'post_category' => array_values( array_filter( array( 0 === $number % 3 ? $japan : 0, 0 === $number % 4 ? $food : 0, $number % 7 ? 0 : $travel ) ) ),
 			'tags_input'    => $number % 2 ? array( 'sea', "tag $number" ) : array( '海', 'sea', '空 & 雲' ),
 			'comment_status' => $number % 9 ? 'open' : 'closed',
+			'meta_input'     => $noted ? array( 'footnotes' => wp_json_encode( array( array( 'id' => 'fn-a', 'content' => "注の<b>本文</b> $number" ) ) ) ) : array(),
 		) ), true ) );
 		if ( 0 === $number % 4 ) {
 			set_post_thumbnail( $id, $image );

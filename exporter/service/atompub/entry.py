@@ -26,6 +26,7 @@ _HATENA: Final = "{http://www.hatena.ne.jp/info/xmlns#}"
 _HATENA_ID: Final = "tag:blog.hatena.ne.jp,"
 _HATENA_BLOG: Final = "{http://www.hatena.ne.jp/info/xmlns#hatenablog}"
 _LIVEDOOR: Final = ("{http://blogcms.jp/-/spec/atompub/1.0/}", "{http://blogcms.jp/-/atom}")
+_VOCABULARIES: Final = frozenset({"{}", ATOM, APP, _HATENA, _HATENA_BLOG, *_LIVEDOOR})
 _CONTROL: Final = f"{APP}control"
 _HTML_TYPES: Final = frozenset({"html", "text/html"})
 _MARKDOWN_TYPES: Final = frozenset({"text/x-markdown", "text/markdown"})
@@ -79,6 +80,12 @@ def entry_of(raw: Raw) -> XmlDocument | None:
         return parsed_part(source, {str(prefix): str(uri) for prefix, uri in known.items()})
     except NotXml:
         return None
+
+
+def foreign_elements(raw: Raw) -> int:
+    """Return how many elements of a record's entry are of vocabularies that this module does not read."""
+    document = entry_of(raw)
+    return 0 if document is None else sum(f"{{{each.namespace}}}" not in _VOCABULARIES for each in document.root)
 
 
 def title_of(raw: Raw) -> str:

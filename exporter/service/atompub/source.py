@@ -22,6 +22,7 @@ from exporter.service.atompub.entry import (
     APP,
     ATOM,
     EntryReading,
+    foreign_elements,
     link,
     list_item,
     listed,
@@ -106,6 +107,10 @@ class AtomPub(StatedService):
     name = ATOMPUB.name
     kept_fields = ("id", "collection")
     post_fields = ("id", "collection")
+
+    def extras(self, _kind: Kind, raw: Raw) -> int:
+        """Return the number of elements of other vocabularies than Atom, AtomPub and Hatena's."""
+        return foreign_elements(raw)
 
     def __init__(self, options: AtomPubOptions = DEFAULT, base_url: str = "", user: str = "") -> None:
         self._options = options

@@ -40,7 +40,7 @@ from exporter.service.declarations import MOVABLE_TYPE
 from exporter.service.export_file import ExportFile, FoundRecord, Misread
 from exporter.service.interface import Role, Values
 from exporter.service.movable_type.dates import WrittenDate, read_date
-from exporter.service.movable_type.fields import TEXT, TYPE, UNSEPARATED, last_text
+from exporter.service.movable_type.fields import BEFORE, OTHER, TEXT, TYPE, UNSEPARATED, last_text
 from exporter.setting_types import zone
 
 NO_STATUS: Final = "none"
@@ -184,6 +184,12 @@ class MovableType(ExportFile):
         text = last_text(raw, "BODY") + last_text(raw, "EXTENDED BODY")
         exact = date if date and not date.endswith("00") else ""
         return name, _together(date, text), _together(last_text(raw, "TITLE"), text), exact
+
+    def extras(self, kind: Kind, raw: Raw) -> int:
+        """Return the number of fields and lines that this program does not know; its own marks have small letters."""
+        known = self.roles.get(kind, {})
+        lines = sum(bool(raw.get(name)) for name in (OTHER, BEFORE))
+        return lines + sum(bool(value) and name not in known and not name.islower() for name, value in raw.items())
 
     def title(self, kind: Kind, raw: Raw) -> str:
         """Return the title. A comment without a title has its writer instead."""

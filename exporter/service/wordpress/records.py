@@ -69,6 +69,16 @@ _CUT_CHARACTERS: Final = 600
 _MAX_OFFSET: Final = timedelta(hours=18)
 _VALUE_CHARACTERS: Final = 60
 _IMAGE: Final = "image"
+_KNOWN: Final = frozenset(
+    re.split(
+        " ",
+        "_embedded _links author author_avatar_urls author_email author_ip author_name author_url author_user_agent "
+        "blog_author categories class_list comment_status content date date_gmt excerpt featured_media format "
+        "generated_slug guid id jetpack_featured_media_url link menu_order meta modified modified_gmt parent password "
+        "permalink_template ping_status post slug status sticky tags template title type",
+    )
+)
+"""The members of an entry or comment in the handbook, and the featured picture's address, which Jetpack repeats."""
 
 
 class WordPressRecords(StatedService):
@@ -165,6 +175,12 @@ class WordPressRecords(StatedService):
     def has_private_parts(self, kind: Kind, raw: Raw) -> bool:
         """Return whether a comment has what only its blog's owner sees: its writer's network address and browser."""
         return kind is Kind.COMMENTS and any(raw.get(name) for name in ("author_ip", "author_user_agent"))
+
+    def extras(self, _kind: Kind, raw: Raw) -> int:
+        """Return the number of fields of plug-ins and themes with content."""
+        fields = _object(raw, "meta")
+        named = sum(bool(value) and name not in _KNOWN for name, value in raw.items())
+        return named + sum(bool(value) and name != "footnotes" for name, value in fields.items())
 
     def upload(self, raw: Raw) -> Upload:
         """Read a file of the media library. Its size is that of the file at ``source_url``."""
@@ -322,6 +338,11 @@ def _facts(raw: Raw) -> dict[str, str | bool | None]:
     facts: dict[str, str | bool | None] = {"status": _text(raw, "status"), "slug": _text(raw, "slug")}
     if raw.get("sticky") is True:
         facts["sticky"] = True
+    above = key_of(raw.get("parent"))
+    if above not in {None, "0"}:
+        facts["parent"] = above
+    if _text(raw, "format") not in {"", "standard"}:
+        facts["format"] = _text(raw, "format")
     kind = _text(raw, "type")
     if kind not in {"", _POST}:
         facts["type"] = kind

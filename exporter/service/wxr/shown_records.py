@@ -1,7 +1,7 @@
 """The records of a WXR file that an entry shows parts of: files of galleries, and synced patterns. Pure.
 
-The index of the file finds them once. Their parts are members of the entry's record: ``patterns``, the sources of
-patterns by their numbers, and ``attachments``, a list of files. So the record can be read alone, and it changes when
+The file's index finds them once and adds two members to the entry's record: ``patterns``, the source of each pattern
+by its number, and ``attachments``, a list of files. So the record can be read alone, and it changes when
 they change.
 """
 
@@ -90,7 +90,7 @@ def attachments(service: Uploads, found: Mapping[str, Raw]) -> list[dict[str, An
 
 
 def surroundings(raw: Raw, footnotes: str) -> Surroundings:
-    """Return what the body of an entry shows of other records and of its custom fields."""
+    """Return the parts of other records and custom fields that an entry's body shows."""
     sources, files = raw.get("patterns"), raw.get("attachments")
     return Surroundings(
         post_id=text_of(raw.get("wp:post_id")).strip(),
@@ -105,7 +105,7 @@ def surroundings(raw: Raw, footnotes: str) -> Surroundings:
 
 
 def _attachment(row: Any) -> Attachment:
-    """Return a member of a record as a file; one without a number if it is none."""
+    """Read a file from a record's member; it has no number if the member is invalid."""
     if not isinstance(row, dict):
         return Attachment("", "")
     texts = {

@@ -81,6 +81,15 @@ _COMMENT_KINDS: Final = {
 }
 _NO_DATE: Final = re.compile(r"0000-00-00(?: 00:00:00)?|-0001-.*|")
 _DATE: Final = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})[ T]([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})")
+_TECHNICAL_FIELDS: Final = re.compile(
+    r"footnotes|enclosure|_edit_last|_edit_lock|_encloseme|_pingme|_thumbnail_id|_wp_(?:old_slug|old_date|page_template"
+    r"|desired_post_slug|trash_meta_.*|attached_file|attachment_metadata|attachment_image_alt)"
+    r"|_oembed_.*|_blog_.*|akismet_.*|_wp_trash_.*"
+)
+"""Custom fields of WordPress itself, its spam filter and this program: their content is shown, or is no reader's."""
+_SHOWN_FIELDS: Final = frozenset(
+    re.split(" ", "attachments author_name by_blog_author category_parents featured patterns")
+)
 _QUARTER: Final = timedelta(minutes=15)
 _MAX_OFFSET: Final = timedelta(hours=15)
 _SIZE: Final = re.compile(r'a:[0-9]+:\{s:5:"width";i:([0-9]{1,9});s:6:"height";i:([0-9]{1,9});')
@@ -252,7 +261,7 @@ class WxrFile(ExportFile):
         return found._replace(files=(featured, *found.files)) if _NUMBER.fullmatch(featured) else found
 
     def parent(self, raw: Raw) -> str:
-        """Return the number of the post that a file was uploaded to."""
+        """Return the number of the page above a page, or of the post that a file was uploaded to."""
         found = text_of(raw.get("wp:post_parent")).strip()
         return found if _NUMBER.fullmatch(found) else ""
 
@@ -275,6 +284,18 @@ class WxrFile(ExportFile):
         from exporter.service.wxr.shown_records import lacks  # noqa: PLC0415 - as above
 
         yield from (problem.reason for problem in lacks(self.post(raw).unshown))
+
+    def extras(self, kind: Kind, raw: Raw) -> int:
+        """Return the number of custom fields, elements of plug-ins, and a description, which WordPress leaves empty."""
+        known = {*self.roles.get(kind, ()), *_SHOWN_FIELDS} - {"description"}
+        named = sum(bool(value) and name not in known and not name.startswith("@") for name, value in raw.items())
+        return named + sum(
+            bool(text_of(each.get("wp:meta_value")))
+            and not _TECHNICAL_FIELDS.fullmatch(text_of(each.get("wp:meta_key")))
+            for name in ("wp:postmeta", "wp:commentmeta")
+            for each in all_of(raw.get(name))
+            if isinstance(each, Mapping)
+        )
 
     def title(self, kind: Kind, raw: Raw) -> str:
         """Return a record's title or name."""
@@ -327,6 +348,7 @@ class WxrFile(ExportFile):
                 **({"status": status} if status != "publish" else {}),
                 **({"type": kind} if kind not in {"", *_PUBLIC_TYPES} else {}),
                 **({"sticky": True} if text_of(raw.get("wp:is_sticky")).strip() == "1" else {}),
+                **({"parent": above} if (above := self.parent(raw)) else {}),
                 **_terms(raw),
             },
             raw=raw,
