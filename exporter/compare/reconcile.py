@@ -31,7 +31,7 @@ from exporter.compare.posts import (
     When,
 )
 from exporter.compare.stated import CUT, StatedComparison, is_cut
-from exporter.compare.texts import first_difference, same_words, word_letters
+from exporter.compare.texts import first_difference, same_words, without_schemes, word_letters
 from exporter.html.links import host_of
 from exporter.message import message
 from exporter.model.records import CommentKind
@@ -387,7 +387,7 @@ class _Comparing:
 
     def _comments(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if new.comments is not None:
-            olds = old.comments
+            olds = tuple(replace(each, text=without_schemes(each.text)) for each in old.comments)
             if self._home.withheld:  # WordPress shows strangers no hidden comments, trackbacks and pingbacks
                 listed = [each.visible and each.kind is CommentKind.COMMENT for each in olds]
                 hidden = sum(each.asked and not seen for each, seen in zip(olds, listed, strict=True))

@@ -44,7 +44,10 @@ _TYPOGRAPHY: Final = str.maketrans(
         "™": "(tm)",
     }
 )
+_QUOTES: Final = re.compile("['\"]{2,}")
+"""WordPress turns several straight quotation marks in a row into other ones."""
 _RUNS: Final = re.compile(r"-{2,}|\.{3,}")
+_SCHEME: Final = re.compile(r"http://(?=(?:www|ftp)\.)")
 _WORDS: Final = frozenset({"Mn", "Mc", "No", "So"})
 BETWEEN: Final = "\ufdd0"
 """A character that Unicode forbids in texts."""
@@ -58,13 +61,14 @@ _SKETCHED_LETTERS: Final = 20_000
 def letters(text: str) -> str:
     """Return a text's letters, which must be equal in every home.
 
-    The form is NFC, without white space and invisible characters. Quotation marks are straight, dashes are hyphens, an
+    The form is NFC, without white space and invisible characters. Quotation marks are straight, and several in a row
+    are a double one. Dashes are hyphens, an
     ellipsis is dots, ``×`` is ``x`` and ``™`` is ``(tm)``. Emoticons become the faces they represent, and ``WordPress``
     has WordPress' spelling.
     """
     folded = _EMOTICON.sub(lambda found: _FACES[found[0]], text) if ":" in text or "8" in text or ";" in text else text
-    folded = unicodedata.normalize("NFC", _UNSEEN.sub("", folded)).translate(_TYPOGRAPHY).replace("''", '"')
-    folded = _RUNS.sub(lambda found: found[0][0], folded).replace("Wordpress", "WordPress")
+    folded = unicodedata.normalize("NFC", _UNSEEN.sub("", folded)).translate(_TYPOGRAPHY)
+    folded = _QUOTES.sub('"', _RUNS.sub(lambda found: found[0][0], folded)).replace("Wordpress", "WordPress")
     return unicodedata.normalize("NFC", folded)  # again: inserted characters may compose with the next one
 
 
@@ -158,6 +162,11 @@ def body_pieces(html: str) -> Pieces:
     body.children += [each for note in notes for each in (BETWEEN, note.held)]
     text = html if "<" not in html and "&" not in html else seen_text(body)
     return Pieces([piece for piece in map(lettered, text.split(BETWEEN)) if piece.letters], body)
+
+
+def without_schemes(text: str) -> str:
+    """Return the letters of a comment without the ``http://`` that WordPress adds to addresses that begin otherwise."""
+    return _SCHEME.sub("", text)
 
 
 def word_letters(text: str) -> str:

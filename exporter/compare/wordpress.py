@@ -14,7 +14,7 @@ from exporter.compare.archived import players, shown_pictures, slug_of
 from exporter.compare.marks import read_shown
 from exporter.compare.pictures import PictureReader
 from exporter.compare.posts import Aspect, HomeState, NewComment, NewPost, ShownAs, Unchecked, When
-from exporter.compare.texts import body_letters, lettered_body, word_letters
+from exporter.compare.texts import body_letters, lettered_body, without_schemes, word_letters
 from exporter.errors import ApiError, NotAuthorised
 from exporter.html.embedded import Use, embedded
 from exporter.html.links import absolute, host_of
@@ -360,7 +360,7 @@ def _comment(raw: Any) -> tuple[int, NewComment | None]:
     kind, url = _member(raw, "type"), _member(raw, "author_url")
     return _number_in(raw, "post"), NewComment(
         word_letters(unescape(_text_in(raw, "author_name"))),
-        body_letters(_text_in(raw, "content", "rendered")),
+        without_schemes(body_letters(_text_in(raw, "content", "rendered"))),
         _moment(raw),
         held=status != "approved",
         id=str(number),

@@ -36,6 +36,8 @@ def test_known_rewritings_are_equal(subtests: pytest.Subtests) -> None:
         ("<<so>>", "«so»"),
         ("a\x00b\ufffd\ud83d", "ab"),
         ("Wordpress", "WordPress"),
+        ("x'''", "x’””"),
+        ('字下げ""', "字下げ”’"),
     ]
     for before, after in rows:
         with subtests.test(before=before, after=after):

@@ -9,6 +9,7 @@ from collections import Counter
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -82,6 +83,37 @@ LINKED: dict[str, Any] = {"old_urls": OLD_URLS, "new_url": AddressPattern("https
 both_bodies = pytest.mark.parametrize("body", ["markdown", "html"])
 
 
+UNMARKED = {
+    Fault.BOLD: (r"</?(?:strong|b)>", ""),
+    Fault.ITALIC: (r"</?em>", ""),
+    Fault.RUBY: (r"</?(?:ruby|rp|rt)>", ""),
+    Fault.QUOTE: (r"</?blockquote>", "<br>"),
+    Fault.HEADING: (r"(</?)h[34]\b", r"\1h5"),
+    Fault.TABLE: (r"</?(?:table|thead|tbody|t[rdh])\b[^>]*>", "<br>"),
+    Fault.LIST: (r"</?(?:[uo]l|li)\b[^>]*>", "<br>"),
+    Fault.LINK_ELSEWHERE: (r'href="?https://(?!new)[^">\s]*', 'href="https://elsewhere.example/'),
+}
+"""Damage to the built pages of entries that have such marks."""
+
+
+async def check_marks(folder: Path, moved: Blog) -> None:
+    """Take marks and links from a built site, each kind from one page, and check that exactly these are named."""
+    arrivals, harmed = expected(moved), dict[str, Fault]()
+    pages = {result.old.id: result.key for result in (await compared(str(folder), arrivals)).results}
+    for kind, (pattern, new) in UNMARKED.items():
+        for old in arrivals.posts:
+            assert old.marked is not None
+            marked = any(key[0] is kind and texts for key, texts in old.marked.passages.items())
+            linked = kind is Fault.LINK_ELSEWHERE and any(link.address not in {"", "#"} for link in old.marked.links)
+            page = folder / unquote(urlsplit(pages[old.id]).path).lstrip("/")
+            if old.id not in harmed and (marked or linked) and re.search(pattern, page.read_text("utf-8")):
+                page.write_text(re.sub(pattern, new, page.read_text("utf-8")), "utf-8")
+                harmed[old.id] = kind
+                break
+    assert set(harmed.values()) == set(UNMARKED)
+    assert named(await compared(str(folder), arrivals)) == {entry_id: {kind} for entry_id, kind in harmed.items()}
+
+
 async def check(place: Path | str, moved: Blog) -> None:
     """Check that a comparison with a complete home finds no fault."""
     found = await compared(str(place), expected(moved))
@@ -132,6 +164,9 @@ async def test_hugo_shows_all_exported_posts(tool: Tool, tmp_path: Path, body: s
             harmed = spoil_pages(public, moved)
             assert named(await compared(address, expected(moved))) == harmed
         await check(tmp_path / "site" / "content", moved)
+        if body == "html":
+            tool("hugo", "--quiet", cwd=tmp_path / "site")
+            await check_marks(public, moved)
 
 
 async def test_jekyll_shows_all_exported_posts(tool: Tool, tmp_path: Path) -> None:
@@ -145,6 +180,7 @@ async def test_jekyll_shows_all_exported_posts(tool: Tool, tmp_path: Path) -> No
         (tmp_path / "site" / "_config.yml").write_text("future: true\ntimezone: Asia/Tokyo\n")
         tool("jekyll", "build", "--quiet", cwd=tmp_path / "site")
         await check(tmp_path / "site" / "_site", moved)
+        await check_marks(tmp_path / "site" / "_site", moved)
 
 
 @pytest.mark.parametrize("form", ["jekyll", "pelican"])
@@ -159,6 +195,7 @@ async def test_pelican_shows_all_exported_posts(tool: Tool, tmp_path: Path) -> N
         moved.export("pelican", tmp_path / "site", body="html", **LINKED)
         tool("pelican", "content", "-o", "output", "-e", f"TIMEZONE={json.dumps('Asia/Tokyo')}", cwd=tmp_path / "site")
         await check(tmp_path / "site" / "output", moved)
+        await check_marks(tmp_path / "site" / "output", moved)
 
 
 async def test_eleventy_shows_all_exported_posts(tool: Tool, tmp_path: Path) -> None:
@@ -176,6 +213,7 @@ async def test_eleventy_shows_all_exported_posts(tool: Tool, tmp_path: Path) -> 
         )
         tool("eleventy", "--quiet", cwd=site)
         await check(site / "_site", moved)
+        await check_marks(site / "_site", moved)
 
 
 @pytest.mark.parametrize(("count", "losses"), [(300, 3), pytest.param(2000, 10, marks=pytest.mark.slow)])
