@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from itertools import groupby
+from sys import maxsize
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -15,6 +16,7 @@ from exporter.export.interface import Comments, Content, ExportFile, Preset
 from exporter.export.media import FOLDER
 from exporter.export.post_html import visible_xml
 from exporter.export.posts import ExportPost, Posts
+from exporter.export.reasons import Reason
 from exporter.export.site_generators import (
     NAME_CHARACTERS,
     PAGES,
@@ -28,6 +30,7 @@ from exporter.export.site_generators import (
     shown_title,
     site_path,
 )
+from exporter.export.term_names import ELEVENTY, ELEVENTY_COLLECTIONS
 from exporter.message import message
 
 _ATTACHMENTS: Final = "attachments"
@@ -131,6 +134,18 @@ def _extra(facts: FrontFacts, summary: str = "") -> Head:
     return {name: value for name, value in found.items() if name and value}
 
 
+_ADDRESSES: Final = """\
+// Addresses of tags: Eleventy's filter "slugify" drops Japanese, and two equal addresses end the build.
+// Add to eleventy.config.js, at its top and in its function:
+//   import addresses from "./_config/addresses.js";
+//   eleventyConfig.addPlugin(addresses);
+const ADDRESSES = new Map({addresses});
+
+export default function (eleventyConfig) {{
+  const slugify = eleventyConfig.getFilter("slugify");
+  eleventyConfig.addFilter("slugify", (text, ...options) => ADDRESSES.get(text) ?? slugify(text, ...options));
+}}
+"""
 _DESCRIPTION_CHARACTERS: Final = 120
 """Maximum length of a description taken from a post's text."""
 
@@ -155,19 +170,24 @@ def astro(posts: Posts) -> Iterator[ExportFile]:
             **_extra(facts),
         }
 
-    folders = {"place": "src/content/blog", "pages": f"src/pages/{PAGES}", "pictures": f"public/{FOLDER}"}
-    return _pages(posts, head, **folders, home="blog", footnotes=True)
+    place, pages, pictures = "src/content/blog", f"src/pages/{PAGES}", f"public/{FOLDER}"
+    return _pages(posts, head, place=place, pages=pages, pictures=pictures, home="blog", footnotes=True)
 
 
 def eleventy(posts: Posts) -> Iterator[ExportFile]:
-    """Yield pages for Eleventy's base blog; a draft has its mark, and is in a folder that is not read."""
+    """Yield the addresses of tags and the pages for Eleventy's base blog; drafts have a mark, and a folder not read."""
+    names = [_eleventy_tag(visible_xml(name).text) for name in (*posts.categories(), *posts.tags())]
+    addresses = json.dumps(list(ELEVENTY.addresses(names, every=True).items()), ensure_ascii=False, indent=2)
+    yield Content("_config/addresses.js", [_ADDRESSES.format(addresses=addresses).encode()])
 
     def head(post: ExportPost, facts: FrontFacts) -> Head:
+        if any(map(ELEVENTY_COLLECTIONS.match, facts.terms)):
+            posts.report.changed("entries", Reason.TAG_TAKEN, post.id)
         return {
             "title": shown_title(post),
             "description": facts.summary or description(post),
             "date": post.when,
-            "tags": facts.terms,
+            "tags": list(map(_eleventy_tag, facts.terms)),
             "draft": None if post.public else True,
             "entry_id": post.id,
             "aliases": facts.aliases,
@@ -176,7 +196,15 @@ def eleventy(posts: Posts) -> Iterator[ExportFile]:
             "templateEngineOverride": "md",
         }
 
-    return _pages(posts, head, place="content/blog", pages=f"content/{PAGES}", pictures=f"public/{FOLDER}", home="blog")
+    place, pages, pictures = "content/blog", f"content/{PAGES}", f"public/{FOLDER}"
+    yield from _pages(posts, head, place=place, pages=pages, pictures=pictures, home="blog")
+
+
+def _eleventy_tag(name: str) -> str:
+    """Return a tag's name, spelled differently if Eleventy uses that name itself."""
+    if not ELEVENTY_COLLECTIONS.match(name):
+        return name
+    return name.replace("[", "［").replace("]", "］") if "]" in name or "[" in name else f"_{name}"
 
 
 def _pages(
@@ -188,6 +216,7 @@ def _pages(
     pictures: str,
     home: str,
     footnotes: bool = False,
+    most: int = maxsize,
 ) -> Iterator[ExportFile]:
     """Yield the pages of a preset; drafts and their pictures are in ``drafts``.
 
@@ -199,6 +228,7 @@ def _pages(
         pictures: the folder for their pictures.
         home: the first part of the addresses that the generator gives to posts.
         footnotes: whether the generator knows footnotes in Markdown.
+        most: the maximum length in characters for the name of a category or tag.
     """
 
     def placed(post: ExportPost) -> tuple[str, str]:
@@ -209,7 +239,7 @@ def _pages(
     def address(post: ExportPost) -> str:
         return site_path(PAGES if post.page else home, page_name(post))
 
-    return PageWriter(posts, f"/{FOLDER}/", address, placed, head, footnotes=footnotes).pages()
+    return PageWriter(posts, f"/{FOLDER}/", address, placed, head, footnotes=footnotes, most=most).pages()
 
 
 def description(post: ExportPost) -> str:
@@ -251,7 +281,7 @@ def plain(posts: Posts) -> Iterator[ExportFile]:
             "templateEngineOverride": "md",
         }
 
-    return _pages(posts, head, place=POSTS, pages=PAGES, pictures=FOLDER, home=POSTS)
+    return _pages(posts, head, place=POSTS, pages=PAGES, pictures=FOLDER, home=POSTS, most=NAME_CHARACTERS)
 
 
 FORMAT: Final = Format(
