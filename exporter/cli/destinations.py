@@ -138,7 +138,11 @@ DESTINATIONS: Final = (
     ),
     Destination(
         "pelican", "pelican", "Pelican",
-        message("Copy {out}/content over your site's content.\nLook at it with: pelican content", out=OUT),
+        message(
+            "Copy {out}/content over your site's content, and take over {out}/pelicanconf.py.\n"
+            "Look at it with: pelican content",
+            out=OUT,
+        ),
         home=True,
     ),
     Destination(
@@ -157,8 +161,9 @@ DESTINATIONS: Final = (
     Destination(
         "eleventy", "markdown", "Eleventy",
         message(
-            "Copy content and public from {out} over the folder of your site, a copy of eleventy-base-blog. Delete its "
-            "sample posts in content/blog first.\n"
+            "Copy content, public and _config from {out} over the folder of your site, a copy of eleventy-base-blog. "
+            "Delete its sample posts in content/blog first. Add the two lines at the top of _config/addresses.js to "
+            "eleventy.config.js.\n"
             "Look at it with: {show}\n"
             "If there is a folder drafts, keep it out of the site until you publish its posts.",
             out=OUT,

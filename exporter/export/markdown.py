@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from itertools import groupby
+from sys import maxsize
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -15,6 +16,7 @@ from exporter.export.interface import Comments, Content, ExportFile, Preset
 from exporter.export.media import FOLDER
 from exporter.export.post_html import visible_xml
 from exporter.export.posts import ExportPost, Posts
+from exporter.export.reasons import Reason
 from exporter.export.site_generators import (
     NAME_CHARACTERS,
     PAGES,
@@ -28,6 +30,7 @@ from exporter.export.site_generators import (
     shown_title,
     site_path,
 )
+from exporter.export.term_names import ELEVENTY, ELEVENTY_COLLECTIONS
 from exporter.html.dialects import COMMONMARK, OBSIDIAN, Dialect, finds
 from exporter.message import message
 
@@ -133,6 +136,18 @@ _ASTRO: Final = Dialect(
     footnotes=True, misread=finds(r"!\[(?:\\.|[^\[\]\\])*\]\((?!<?(?:[A-Za-z][A-Za-z0-9+.-]*:|[/#]))")
 )
 """Astro ends the build at a picture with a relative address of which it does not have the file."""
+_ADDRESSES: Final = """\
+// Addresses of tags: Eleventy's filter "slugify" drops Japanese, and two equal addresses end the build.
+// Add to eleventy.config.js, at its top and in its function:
+//   import addresses from "./_config/addresses.js";
+//   eleventyConfig.addPlugin(addresses);
+const ADDRESSES = new Map({addresses});
+
+export default function (eleventyConfig) {{
+  const slugify = eleventyConfig.getFilter("slugify");
+  eleventyConfig.addFilter("slugify", (text, ...options) => ADDRESSES.get(text) ?? slugify(text, ...options));
+}}
+"""
 _DESCRIPTION_CHARACTERS: Final = 120
 """Maximum length of a description taken from a post's text."""
 
@@ -157,19 +172,24 @@ def astro(posts: Posts) -> Iterator[ExportFile]:
             **_extra(facts),
         }
 
-    folders = {"place": "src/content/blog", "pages": f"src/pages/{PAGES}", "pictures": f"public/{FOLDER}"}
-    return _pages(posts, head, **folders, home="blog", dialect=_ASTRO)
+    place, pages, pictures = "src/content/blog", f"src/pages/{PAGES}", f"public/{FOLDER}"
+    return _pages(posts, head, place=place, pages=pages, pictures=pictures, home="blog", dialect=_ASTRO)
 
 
 def eleventy(posts: Posts) -> Iterator[ExportFile]:
-    """Yield pages for Eleventy's base blog; a draft has its mark, and is in a folder that is not read."""
+    """Yield the addresses of tags and the pages for Eleventy's base blog; drafts have a mark, and a folder not read."""
+    names = [_eleventy_tag(visible_xml(name).text) for name in (*posts.categories(), *posts.tags())]
+    addresses = json.dumps(list(ELEVENTY.addresses(names, every=True).items()), ensure_ascii=False, indent=2)
+    yield Content("_config/addresses.js", [_ADDRESSES.format(addresses=addresses).encode()])
 
     def head(post: ExportPost, facts: FrontFacts) -> Head:
+        if any(map(ELEVENTY_COLLECTIONS.match, facts.terms)):
+            posts.report.changed("entries", Reason.TAG_TAKEN, post.id)
         return {
             "title": shown_title(post),
             "description": facts.summary or description(post),
             "date": post.when,
-            "tags": facts.terms,
+            "tags": list(map(_eleventy_tag, facts.terms)),
             "draft": None if post.public else True,
             "entry_id": post.id,
             "aliases": facts.aliases,
@@ -178,8 +198,16 @@ def eleventy(posts: Posts) -> Iterator[ExportFile]:
             "templateEngineOverride": "md",
         }
 
-    folders = {"place": "content/blog", "pages": f"content/{PAGES}", "pictures": f"public/{FOLDER}"}
-    return _pages(posts, head, **folders, home="blog", dialect=Dialect(tasks=False))
+    place, pages, pictures = "content/blog", f"content/{PAGES}", f"public/{FOLDER}"
+    tasks_as_signs = Dialect(tasks=False)
+    yield from _pages(posts, head, place=place, pages=pages, pictures=pictures, home="blog", dialect=tasks_as_signs)
+
+
+def _eleventy_tag(name: str) -> str:
+    """Return a tag's name, spelled differently if Eleventy uses that name itself."""
+    if not ELEVENTY_COLLECTIONS.match(name):
+        return name
+    return name.replace("[", "［").replace("]", "］") if "]" in name or "[" in name else f"_{name}"
 
 
 def _pages(
@@ -191,6 +219,7 @@ def _pages(
     pictures: str,
     home: str,
     dialect: Dialect = COMMONMARK,
+    most: int = maxsize,
 ) -> Iterator[ExportFile]:
     """Yield the pages of a preset; drafts and their pictures are in ``drafts``.
 
@@ -202,6 +231,7 @@ def _pages(
         pictures: the folder for their pictures.
         home: the first part of the addresses that the generator gives to posts.
         dialect: the Markdown that the generator reads.
+        most: the maximum length in characters for the name of a category or tag.
     """
 
     def placed(post: ExportPost) -> tuple[str, str]:
@@ -212,7 +242,7 @@ def _pages(
     def address(post: ExportPost) -> str:
         return site_path(PAGES if post.page else home, page_name(post))
 
-    return PageWriter(posts, f"/{FOLDER}/", address, placed, head, dialect=dialect).pages()
+    return PageWriter(posts, f"/{FOLDER}/", address, placed, head, dialect=dialect, most=most).pages()
 
 
 def description(post: ExportPost) -> str:
@@ -254,7 +284,7 @@ def plain(posts: Posts) -> Iterator[ExportFile]:
             "templateEngineOverride": "md",
         }
 
-    return _pages(posts, head, place=POSTS, pages=PAGES, pictures=FOLDER, home=POSTS)
+    return _pages(posts, head, place=POSTS, pages=PAGES, pictures=FOLDER, home=POSTS, most=NAME_CHARACTERS)
 
 
 FORMAT: Final = Format(

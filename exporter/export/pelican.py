@@ -77,8 +77,9 @@ signals.article_generator_context.connect(_state_addresses, weak=False)
 signals.page_generator_context.connect(_state_addresses, weak=False)
 """
 
-_NEXT_VALUE: Final = "\n    "
 _MARKUP: Final = re.compile(r"[\\`*_{}\[\]()#+!|~^$-]")
+_MARK: Final = re.compile(r"[<>&,;][0-9]*")
+"""What tags must not have as HTML, with the digits that a reference without a semicolon would take for its own."""
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
@@ -139,31 +140,36 @@ def _facts(post: ExportPost, facts: FrontFacts, name: str, *, in_html: bool) -> 
         "date": post.when.isoformat(),
         "modified": post.record.updated.isoformat() if post.record.updated is not None else "",
         "category": escape("".join(facts.categories[:1])),
+        "tags": _listed([name for name in facts.terms if name not in facts.categories[:1]]),
         "author": escape(facts.author),
-        "summary": escape(summary) if in_html else _MARKUP.sub(lambda sign: f"&#{ord(sign[0])};", summary),
+        "summary": summary if in_html else _MARKUP.sub(lambda sign: f"&#{ord(sign[0])};", summary),
         "cover": escape(facts.cover.replace(_STATIC, "").lstrip("/") if facts.cover_name else facts.cover),
         "slug": name,
         "status": "published" if post.public else "draft",
     }
-    tags = [escape(name) for name in facts.terms if name not in facts.categories[:1]]
-    lines = {key: " ".join(value.splitlines()) for key, value in found.items() if value}
-    return lines | ({"tags": _listed(tags)} if tags else {})
+    return {key: " ".join(value.splitlines()) for key, value in found.items() if value}
 
 
-def _listed(tags: list[str]) -> list[str]:
-    """Return tags as a list that Pelican does not part: it parts a single value at commas and semicolons."""
-    return tags * 2 if len(tags) == 1 and re.search("[,;]", tags[0]) else tags
+def _listed(names: list[str]) -> str:
+    """Return tags as a list. Pelican parts it at commas, or at semicolons, also those of references."""
+    return ", ".join(_MARK.sub(_bare_references, name) for name in names)
+
+
+def _bare_references(found: re.Match[str]) -> str:
+    """Return characters as references without the semicolons that would part a tag."""
+    return "".join(f"&#{ord(sign)}" for sign in found[0])
 
 
 def _markdown(facts: Head, body: str) -> str:
-    values = {key: value if isinstance(value, list) else [value] for key, value in facts.items()}
-    head = "".join(f"{key.capitalize()}: {_NEXT_VALUE.join(value)}\n" for key, value in values.items())
+    head = "".join(f"{key.capitalize()}: {value}\n" for key, value in facts.items())
     return f"{head}\n{body}"
 
 
 def _html(facts: Head, body: str) -> str:
-    values = [(key, each) for key, value in facts.items() for each in (value if isinstance(value, list) else [value])]
-    metas = "\n".join(f'<meta name="{key}" content="{value}" />' for key, value in values if key != "title")
+    """Return a page whose metadata Pelican decodes, except for the title, and then takes for HTML."""
+    metas = "\n".join(
+        f'<meta name="{key}" content="{escape(value)}" />' for key, value in facts.items() if key != "title"
+    )
     head = f"<title>{facts['title']}</title>\n{metas}"
     return f"<!DOCTYPE html>\n<html>\n<head>\n{head}\n</head>\n<body>\n{body}</body>\n</html>\n"
 

@@ -43,20 +43,21 @@ class AddressRules:
         is_taken = self.post_taken is not None and self.post_taken.fullmatch(plain)
         return "" if is_taken or _DEVICE.fullmatch(plain) else plain
 
-    def addresses(self, names: Iterable[str]) -> dict[str, str]:
-        """Return an address for each name that cannot keep the one of the generator.
+    def addresses(self, names: Iterable[str], *, every: bool = False) -> dict[str, str]:
+        """Return an address for each name that cannot keep the one of the generator, or for every name.
 
         They depend on the name alone, so they are the same in the next export.
         """
         kept: set[str] = set()
+        found: dict[str, str] = {}
         others: list[str] = []
         for name in dict.fromkeys(names):
             made = self.address(name)
             if self._is_usable(made) and _folded(made) not in kept:
                 kept.add(_folded(made))
+                found |= {name: made} if every else {}
             elif name:
                 others.append(name)
-        found = {}
         for name in others:
             for digits in range(8, 33):
                 address = _stated(name, digits)
@@ -97,6 +98,17 @@ def _pelican(name: str) -> str:
     kept = re.sub(r"[^\w\s-]", "", unicodedata.normalize("NFKC", name))
     return re.sub(r"[-\s]+", "-", kept.strip()).lower()
 
+
+def _words(name: str) -> str:
+    return slug(name, _ADDRESS_BYTES).lower()
+
+
+ELEVENTY: Final = AddressRules(_words)
+"""Its filter ``slugify`` keeps Latin letters and digits alone, so most Japanese names have the same, empty address. The
+export replaces the filter by one that keeps letters of every language."""
+
+ELEVENTY_COLLECTIONS: Final = re.compile(r"(?:all|posts)\Z|\[|.*\]\Z")
+"""Matches names that tags cannot have: Eleventy and its base blog use them for lists of their own, and hide them."""
 
 HUGO: Final = AddressRules(_hugo, taken=re.compile(r"index\..*|page"))
 """Writes ``index.html`` and ``index.xml`` next to the folders of terms, and ``page/2`` for long lists."""

@@ -71,7 +71,7 @@ class Memory:
         refs = [{"entry": entry_id}] * bool(entry_id) + [{"file": file_id}] * bool(file_id)
         content = b"" if data is None else PIXEL + url.encode() + data
         digest = None if data is None else sha256(content).hexdigest()
-        self.add(Kind.ASSETS, {"url": url, "status": 200, "content_type": "image/png", "bytes": 68, "sha256": digest,
+        self.add(Kind.ASSETS, {"url": url, "status": 200, "content_type": "image/png", "bytes": len(content), "sha256": digest,
                                "error": None, "refs": refs})  # fmt: skip
         if file_id:
             self.add(Kind.FILES, {"file_id": file_id, "name": f"{file_id}.png", "title": f"画{file_id}"})

@@ -132,7 +132,9 @@ _ELEVENTY: Final = {
 }
 _STARTER: Final = {
     "eleventy.config.mjs": """
+import addresses from "./_config/addresses.js";
 export default (config) => {
+  config.addPlugin(addresses);
   config.addPreprocessor("drafts", "*", (data) => (data.draft ? false : undefined));
   config.addPassthroughCopy({ "./public/": "/" });
   config.setUseGitIgnore(false);
@@ -142,11 +144,19 @@ export const config = { dir: { input: "content", includes: "../_includes", outpu
     "_includes/post.njk": _POST,
     "content/blog/blog.json": '{"layout": "post.njk", "tags": ["posts"]}',
     "content/index.njk": f"---\neleventyExcludeFromCollections: true\n---\n{_ELEVENTY_LIST}",
+    # As the base blog has it, for a page of each tag.
+    "content/tag-pages.njk": """---js
+const pagination = { data: "collections", size: 1, alias: "tag", filter: ["all", "posts"] };
+const eleventyExcludeFromCollections = true;
+const eleventyComputed = { permalink: function(data) { return `/tags/${this.slugify(data.tag)}/`; } };
+---
+<h1>{{ tag }}</h1>{% for each in collections[tag] %}<a href="{{ each.url }}">{{ each.data.title }}</a>{% endfor %}
+""",
     "content/feed.njk": f"---\npermalink: feed.xml\neleventyExcludeFromCollections: true\n---\n{_ELEVENTY_LIST}",
 }
 _PELICAN_FILES: Final = {
-    "pelicanconf.py": "import logging\nLOG_FILTER = [(logging.WARN, 'Empty alt attribute for image %s in %s')]\nSITEURL = 'https://example.org'\nTIMEZONE = 'Asia/Tokyo'\nAUTHOR = 'x'\nSITENAME = 'x'\n"
-    "THEME_TEMPLATES_OVERRIDES = ['templates']\nFEED_ALL_ATOM = 'feed.xml'\nDEFAULT_PAGINATION = False\n",
+    # In addition to the configuration of the export.
+    "pelicanconf.py": "SITEURL = 'https://example.org'\nTHEME_TEMPLATES_OVERRIDES = ['templates']\nFEED_ALL_ATOM = 'feed.xml'\n",
     "templates/article.html": '<meta charset="utf-8"><title>{{ article.title }}</title>'
     '<time datetime="{{ article.date.isoformat() }}"></time><main>{{ article.content }}</main>',
     "templates/index.html": "{% for article in articles %}<article>{{ article.content }}</article>{% endfor %}",

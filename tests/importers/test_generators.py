@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from html import unescape
 from pathlib import Path
@@ -78,7 +77,8 @@ def test_pelican(tool: Tool, ledger: Ledger, tmp_path: Path, name: str, body: st
     with blog(name, tmp_path / "archive") as moved:
         site = tmp_path / "site"
         report = moved.export("pelican", site, body=body)
-        said = tool("pelican", "content", "-o", "output", "-e", f"TIMEZONE={json.dumps('Asia/Tokyo')}", cwd=site)
+        said = tool("pelican", "content", "-o", "output", cwd=site)
+        assert "WARNING" not in said, said
         assert f"Processed {report['out']['entries']} articles, 0 drafts" in " ".join(said.split())
         output = site / "output"
         pages = [path for path in output.glob("*.html") if not LISTS.fullmatch(path.stem)]
@@ -125,7 +125,8 @@ def test_no_generator_publishes_a_draft(
         pages = [path for path in (site / built).rglob("*") if path.suffix in {".html", ".xml"}]
         assert pages
         text = shown("".join(path.read_text(encoding="utf-8") for path in pages))
-        titles = [title for post in moved.posts() if len(title := bare(post.title)) > 4]
+        # Hugo itself writes the words "categories" and "tags".
+        titles = [title for post in moved.posts() if len(title := bare(post.title)) > 4 and title != "categories"]
         assert titles
         assert [title for title in titles if title in bare(text)] == []
         assert [number for number in range(1, ENTRIES + 1) if entry_word(number) in text] == []
