@@ -139,7 +139,7 @@ def _date(date: datetime | None) -> str | None:
     return None if date is None else date.isoformat()
 
 
-RENDERER_VERSION = 6
+RENDERER_VERSION = 7
 """Counts changes of what pages look like, so that pages written by an earlier renderer are written anew."""
 
 _LANGUAGE: Final = "ja"

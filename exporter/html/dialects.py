@@ -70,6 +70,7 @@ PYTHON_MARKDOWN: Final = Dialect(
     not_nested=CODE_BLOCKS | HTML_BLOCKS | {"center", "table"},
     tasks=False,
     footnotes=True,
+    signs=re.compile(r"^(?P<sign>#+)(?=[^#\s])", re.MULTILINE),  # headings without a space
     misread=finds(
         _BETWEEN_TAGS,
         "~~",
