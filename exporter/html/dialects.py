@@ -33,6 +33,7 @@ class Dialect:
         keeps_start: whether an ordered list begins with the number that is written.
         not_nested: tags of blocks that lists and quotes cannot contain as Markdown; ``table`` stands for those that
             need HTML.
+        drops_hashes: whether a heading loses each ``#`` at its end, also directly after a word.
         tasks: whether ``[x]`` at the start of an item is a tick.
         footnotes: whether footnotes are known; their labels become ids, and the generator writes them at the end.
         misread: returns whether the reader takes a text for its own commands, or leaves a part of it unread.
@@ -46,6 +47,7 @@ class Dialect:
     joined: frozenset[str] = frozenset()
     keeps_start: bool = True
     not_nested: frozenset[str] = frozenset()
+    drops_hashes: bool = False
     tasks: bool = True
     footnotes: bool = False
     misread: Callable[[str], bool] = lambda _: False
@@ -68,9 +70,10 @@ PYTHON_MARKDOWN: Final = Dialect(
     joined=frozenset({"list", "quote"}),
     keeps_start=False,
     not_nested=CODE_BLOCKS | HTML_BLOCKS | {"center", "table"},
+    drops_hashes=True,
     tasks=False,
     footnotes=True,
-    signs=re.compile(r"^(?P<sign>#+)(?=[^#\s])", re.MULTILINE),  # headings without a space
+    signs=re.compile(r"^(?P<sign>#{7,}|#+(?=[^#\s]))", re.MULTILINE),  # headings of other readers
     misread=finds(
         _BETWEEN_TAGS,
         "~~",
@@ -90,6 +93,9 @@ _kramdown_misreads = finds(
     r"\$\$",  # formulas
     r"\\\\$",  # breaks, though escaped
     r"^[-+*>\d.) ]*\^$",  # ends of blocks
+    r"\\[()\"]",  # escapes in addresses and titles
+    r"`[^`\n]*\\\|",  # escapes in code
+    r"<(code|kbd|samp|var)>(?:(?!</\1>)[^\n])*[\\*~`\[]",  # Markdown in code
 )
 
 KRAMDOWN: Final = Dialect(

@@ -398,7 +398,8 @@ class BlockWriter:
                 self._add("text", render_inline(part, self._dialect))
 
     def _write_heading(self, runs: list[Run]) -> None:
-        text = escape_heading_end(render_inline(trimmed(runs), self._dialect, one_line=True))
+        text = render_inline(trimmed(runs), self._dialect, one_line=True)
+        text = escape_heading_end(text, each=self._dialect.drops_hashes)
         if text:
             self._add("heading", f"{'#' * self._heading} {text}")
             self._heading = 0
