@@ -139,7 +139,7 @@ def _date(date: datetime | None) -> str | None:
     return None if date is None else date.isoformat()
 
 
-RENDERER_VERSION = 6
+RENDERER_VERSION = 7
 """Counts changes of what pages look like, so that pages written by an earlier renderer are written anew."""
 
 _LANGUAGE: Final = "ja"
@@ -204,7 +204,7 @@ def render_comments(comments: Sequence[Comment], dialect: Dialect = COMMONMARK) 
 
 def heading(level: int, text: str, dialect: Dialect = COMMONMARK) -> str:
     """Return a heading with the text unchanged but on one line, cut after 1,000 characters."""
-    return f"{'#' * level} {escape_heading_end(plain(text, dialect))}"
+    return f"{'#' * level} {escape_heading_end(plain(text, dialect), each=dialect.drops_hashes)}"
 
 
 def plain(text: str, dialect: Dialect = COMMONMARK, *, in_brackets: bool = False) -> str:

@@ -197,6 +197,8 @@ class PageWriter:
 
     def _as_html(self, body: str, places: frozenset[str], prefix: str) -> str:
         shown = safe_body(self._media.rewritten(body, self.way), places, prefix)
+        if not self._html:
+            shown = self.dialect.in_html(shown)
         return f"<div>\n{without_commands(shown)}\n</div>" if shown else ""
 
     def _heading(self, level: int, text: str) -> str:

@@ -28,7 +28,7 @@ _NO_LANGUAGES: Final = tag_set("auto default generic no-highlight nohighlight no
 _ATTRIBUTES: Final = ("data-lang", "data-language", "data-enlighter-language")
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9#+._-]{0,29}")
 _NAMED: Final = re.compile(
-    r"(?:^|\s)(?:highlight-source|highlight-text|language|lang|brush)[-:]\s*([a-z0-9][a-z0-9#+._-]{0,29})"
+    r"(?:^|\s)(?:highlight-source|highlight-text|language|lang|brush)[-:]\s*([a-z0-9][a-z0-9#+._-]{0,29})(?=[\s:;{]|\Z)"
 )
 _WRAPPED: Final = re.compile(r"(?:^|\s)(?:highlight-source|highlight-text|highlight|language|lang)-([a-z0-9#+]{1,20})")
 _CODE_HINT: Final = re.compile(rf"<(?:{'|'.join(sorted(CODE_BLOCKS))})\b", re.IGNORECASE)

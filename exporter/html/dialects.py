@@ -33,6 +33,9 @@ class Dialect:
         keeps_start: whether an ordered list begins with the number that is written.
         not_nested: tags of blocks that lists and quotes cannot contain as Markdown; ``table`` stands for those that
             need HTML.
+        expands_tabs: whether tabs become spaces, also in code.
+        adds_row: whether a table of one row gets an empty second one.
+        drops_hashes: whether a heading loses each ``#`` at its end, also directly after a word.
         tasks: whether ``[x]`` at the start of an item is a tick.
         footnotes: whether footnotes are known; their labels become ids, and the generator writes them at the end.
         misread: returns whether the reader takes a text for its own commands, or leaves a part of it unread.
@@ -46,12 +49,23 @@ class Dialect:
     joined: frozenset[str] = frozenset()
     keeps_start: bool = True
     not_nested: frozenset[str] = frozenset()
+    expands_tabs: bool = False
+    adds_row: bool = False
+    drops_hashes: bool = False
     tasks: bool = True
     footnotes: bool = False
     misread: Callable[[str], bool] = lambda _: False
     signs: re.Pattern[str] | None = None
     html_signs: re.Pattern[str] | None = None
     languages: frozenset[str] | None = None
+
+    def in_html(self, html: str) -> str:
+        """Return HTML in which this reader finds no markup and no tab."""
+        if self.expands_tabs:
+            html = html.replace("\t", "&#9;")
+        if self.html_signs is None:
+            return html
+        return self.html_signs.sub(lambda found: "".join(f"&#{ord(each)};" for each in found[0]), html)
 
     def escaped(self, text: str) -> str:
         """Return text that is already escaped for CommonMark with a backslash before each character of the signs."""
@@ -68,8 +82,12 @@ PYTHON_MARKDOWN: Final = Dialect(
     joined=frozenset({"list", "quote"}),
     keeps_start=False,
     not_nested=CODE_BLOCKS | HTML_BLOCKS | {"center", "table"},
+    expands_tabs=True,
+    adds_row=True,
+    drops_hashes=True,
     tasks=False,
     footnotes=True,
+    signs=re.compile(r"^(?P<sign>#{7,}|#+(?=[^#\s]))", re.MULTILINE),  # headings of other readers
     misread=finds(
         _BETWEEN_TAGS,
         "~~",
@@ -89,6 +107,9 @@ _kramdown_misreads = finds(
     r"\$\$",  # formulas
     r"\\\\$",  # breaks, though escaped
     r"^[-+*>\d.) ]*\^$",  # ends of blocks
+    r"\\[()\"]",  # escapes in addresses and titles
+    r"`[^`\n]*\\\|",  # escapes in code
+    r"<(code|kbd|samp|var)>(?:(?!</\1>)[^\n])*[\\*~`\[]",  # Markdown in code
 )
 
 KRAMDOWN: Final = Dialect(

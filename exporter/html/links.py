@@ -19,7 +19,7 @@ _PICTURE_ENDINGS: Final = frozenset(
 """File name extensions of pictures."""
 
 WEB_SCHEMES = frozenset({"http", "https"})
-OTHER_SCHEMES: Final = frozenset(
+APP_SCHEMES: Final = frozenset(
     # The safelist of the HTML Standard (section 8.9.1.3): nothing that a browser would run or read itself.
     {"bitcoin", "ftp", "ftps", "geo", "im", "irc", "ircs", "magnet", "mailto", "matrix", "mms", "news", "nntp"}
     | {"openpgp4fpr", "sftp", "sip", "sms", "smsto", "ssh", "tel", "urn", "webcal", "wtai", "xmpp"}
@@ -28,7 +28,7 @@ OTHER_SCHEMES: Final = frozenset(
     | {"whatsapp"}
 )
 """Schemes of links that lead to no page: people to call or write to, places, calendars, files of other networks."""
-LINK_SCHEMES = WEB_SCHEMES | OTHER_SCHEMES
+LINK_SCHEMES = WEB_SCHEMES | APP_SCHEMES
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]*):")
 _IGNORED = re.compile(r"[\t\n\r]")

@@ -152,7 +152,7 @@ def _item(blocks: list[Block], marker: str, dialect: Dialect, *, tight: bool) ->
 
 
 def code_block(element: Element, dialect: Dialect = COMMONMARK) -> str | None:
-    """Return a fenced block with the element's text; ``None`` if marks or links in it need HTML."""
+    """Return a fenced block with the element's text; ``None`` if marks, links or tabs in it need HTML."""
     parts: list[str] = []
     todo: list[Element | str | int] = [*reversed(element.children)]
     while todo:
@@ -172,6 +172,8 @@ def code_block(element: Element, dialect: Dialect = COMMONMARK) -> str | None:
         elif node.tag not in DROPPED:
             return None
     text = "".join(parts).replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
+    if dialect.expands_tabs and "\t" in text:
+        return None
     language = element.attributes.get(LANGUAGE, "")
     return code_fence(text, language if dialect.languages is None or language in dialect.languages else "")
 
@@ -197,7 +199,7 @@ def gfm_table(table: Element, marks: Marks = (), dialect: Dialect = COMMONMARK) 
         return None
     cells = [row for row in rows if row is not None]
     width = len(cells[0])
-    if width == 0 or any(len(row) != width for row in cells):
+    if width == 0 or (dialect.adds_row and len(cells) == 1) or any(len(row) != width for row in cells):
         return None
     lines = ["| " + " | ".join(_cell_text(cell, marks, dialect) for cell in row) + " |" for row in cells]
     rule = [_ALIGNED.get(cell.attributes.get("align", "").strip().lower(), "---") for cell in cells[0]]
@@ -398,7 +400,8 @@ class BlockWriter:
                 self._add("text", render_inline(part, self._dialect))
 
     def _write_heading(self, runs: list[Run]) -> None:
-        text = escape_heading_end(render_inline(trimmed(runs), self._dialect, one_line=True))
+        text = render_inline(trimmed(runs), self._dialect, one_line=True)
+        text = escape_heading_end(text, each=self._dialect.drops_hashes)
         if text:
             self._add("heading", f"{'#' * self._heading} {text}")
             self._heading = 0
@@ -413,8 +416,7 @@ class BlockWriter:
         text = safe_html(element)
         if not text:
             return
-        if self._dialect.html_signs is not None:
-            text = self._dialect.html_signs.sub(lambda found: "".join(f"&#{ord(each)};" for each in found[0]), text)
+        text = self._dialect.in_html(text)
         marks = [*self._marks[-1]]
         if any(mark.kind == "link" for mark in marks) and any(each.tag == "a" for each in element.elements()):
             marks = [mark for mark in marks if mark.kind != "link"]
@@ -466,7 +468,7 @@ def _is_unsaid(element: Element, dialect: Dialect) -> bool:
     tag = element.tag
     if tag == "ol":
         return (not dialect.keeps_start and _start_of(element) != 1) or _has_other_numbers(element)
-    return tag in dialect.not_nested and (tag != "table" or gfm_table(element) is None)
+    return tag in dialect.not_nested and (tag != "table" or gfm_table(element, (), dialect) is None)
 
 
 def _has_other_numbers(ordered: Element) -> bool:

@@ -10,7 +10,6 @@ import re
 import unicodedata
 from enum import IntEnum
 from functools import lru_cache
-from itertools import count
 from urllib.parse import quote
 
 
@@ -42,15 +41,17 @@ _SPECIAL_CHARACTERS = "*_~\\`[]<&!"
 _ANY_SPECIAL = re.compile(f"[{re.escape(_SPECIAL_CHARACTERS)}]")
 _SPECIAL = re.compile(r"\*|_+|~+|[\\`\[\]<&!]")
 _ASCII_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{0,40});")
+_ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]{0,40});")
+"""A character reference. CommonMark has a maximum of digits, other readers do not."""
 _AFTER_BRACKET = frozenset("([:")
 _LINE_MARKS = frozenset("#-+>=:|[0123456789")
 _LINE_START = re.compile(
     r"(?:#{1,6}(?=[ \t]|$)|[-+](?=[ \t]|$)|>|=+(?=[ \t]*$)|-+(?=[ \t]*$)|[-:|](?=[-:| \t]*$)"
     r"|:(?=[ \t])|\[(?=[ xX]\]|!))"
-    r"|([0-9]{1,9})(?=[.)](?:[ \t]|$))",
+    r"|([0-9]++)(?=[.)](?:[ \t]|$))",
     re.MULTILINE,
 )
+_FINAL_HASHES = re.compile(r"(?:\\?#)+$")
 _CLOSING_HASHES = re.compile(r"(^|[ \t])(#+)$")
 _SPACES = re.compile(r"[ \t\n\r\f]+")
 _TICKS = re.compile(r"`+")
@@ -170,15 +171,17 @@ def escape_line_start(line: str, start: int = 0) -> str:
     return f"{line[:at]}\\{line[at:]}"
 
 
-def escape_heading_end(line: str) -> str:
-    """Escape a final ``#`` in a heading, which CommonMark would drop."""
+def escape_heading_end(line: str, *, each: bool = False) -> str:
+    """Escape the final ``#`` of a heading, which readers would drop, or ``each`` one, also directly after a word."""
+    if each:
+        return _FINAL_HASHES.sub(lambda found: "\\#" * found[0].count("#"), line)
     return _CLOSING_HASHES.sub(r"\1\\\2", line)
 
 
 def code_span(text: str) -> str:
     """Return a code span whose content is exactly ``text`` (one line, not blank)."""
-    used = {len(run) for run in _TICKS.findall(text)}
-    fence = "`" * next(length for length in count(1) if length not in used)
+    # Not only of an unused length: kramdown also ends code at a longer run.
+    fence = "`" * (max(map(len, _TICKS.findall(text)), default=0) + 1)
     padded = f" {text} " if text[0] in "` " or text[-1] in "` " else text
     return f"{fence}{padded}{fence}"
 

@@ -55,7 +55,7 @@ class Mark:
         kind: ``strong``, ``em``, ``del``, ``link``; other tags are ``tag``.
         tag: the HTML tag with the same meaning.
         target: the text in a link's parentheses.
-        attributes: a link's attributes in HTML, each after a space.
+        attributes: the attributes in HTML, each after a space.
     """
 
     kind: str
@@ -431,6 +431,8 @@ def enter_inline(element: Element, marks: Marks, runs: Runs) -> Marks | None:
         return leaf(element, marks, runs)
     if tag in DROPPED:
         return None
+    if tag == "abbr":
+        return _with_tag(tag, marks, _title(element))
     return _with_tag(tag, marks) if tag not in PLAIN_INLINE else _with_tag(styled_as(element), marks)
 
 
@@ -451,14 +453,20 @@ def collect(element: Element, runs: Runs, marks: Marks) -> None:
             todo.pop()
 
 
-def _with_tag(tag: str, marks: Marks) -> Marks:
+def _title(element: Element) -> str:
+    """Return the title as an attribute in HTML after a space; empty if there is none."""
+    title = collapse(element.attributes.get("title", ""))
+    return f' title="{escape(title)}"' if title else ""
+
+
+def _with_tag(tag: str, marks: Marks, attributes: str = "") -> Marks:
     """Add a mark, unless it already applies, there are too many, or CommonMark does not know the tag."""
     tag = _SYNONYMS.get(tag, tag)
     if not tag or len(marks) >= _MAX_OPEN_MARKS or (tag not in RUBY and tag in [mark.tag for mark in marks]):
         return marks
     if tag in _DELIMITED:
         return (*marks, Mark(tag, tag))
-    return (*marks, Mark("tag", tag)) if TAG_NAME.fullmatch(tag) else marks
+    return (*marks, Mark("tag", tag, attributes=attributes)) if TAG_NAME.fullmatch(tag) else marks
 
 
 def _line_break(_element: Element, _marks: Marks, runs: Runs) -> None:
@@ -470,9 +478,8 @@ def _link(element: Element, marks: Marks, _runs: Runs) -> Marks:
     outer = tuple([mark for mark in marks if mark.kind != "link"]) if marks else marks
     if url is None or len(outer) >= _MAX_OPEN_MARKS:
         return marks
-    title = element.attributes.get("title", "")
-    shown = f' title="{escape(collapse(title))}"' if title.strip() else ""
-    return (*outer, Mark("link", "a", link_target(url, title), f' href="{escape(url)}"{shown}'))
+    target = link_target(url, element.attributes.get("title", ""))
+    return (*outer, Mark("link", "a", target, f' href="{escape(url)}"{_title(element)}'))
 
 
 def _image(element: Element, marks: Marks, runs: Runs) -> None:

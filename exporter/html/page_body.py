@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from exporter.html.code_languages import LANGUAGE, known_language
 from exporter.html.embedded import EmbedKind, embeds, parse_body
-from exporter.html.links import OTHER_SCHEMES, absolute, safe_url
+from exporter.html.links import APP_SCHEMES, absolute, safe_url
 from exporter.html.page_sanitizer import ID_PREFIX, TAGS, clean, is_inline_picture, is_link
 from exporter.html.picture_groups import GALLERY, GALLERY_TAGS, Cell, Group, GroupFinder
 from exporter.html.picture_rows import bounded_ratio, row_lengths
@@ -365,7 +365,7 @@ class BodyWriter:
         text = href.strip()
         if text.startswith("#"):
             return f"#{ID_PREFIX}{text[1:]}" if len(text) > 1 else None
-        if text.partition(":")[0].lower() in OTHER_SCHEMES:
+        if text.partition(":")[0].lower() in APP_SCHEMES:
             return safe_url(text)
         found = self._target(text)
         return None if found is None else (root if found[1] else "") + found[0]

@@ -123,9 +123,9 @@ def _tags(element: Element) -> tuple[str, _Closing]:
     attributes = _attributes(element)
     if tag in _NAMELESS or not TAG_NAME.fullmatch(tag) or (tag in _NEEDS_URL and _NEEDS_URL[tag] not in attributes):
         return (escape(attributes["alt"]) if "alt" in attributes else ""), _Closing("")
-    written = "".join(f' {name}="{escape(value)}"' if value else f" {name}" for name, value in attributes.items())
     if LANGUAGE in element.attributes:
-        written += f' class="language-{element.attributes[LANGUAGE]}"'
+        attributes["class"] = f"language-{element.attributes[LANGUAGE]}"
+    written = "".join(f' {name}="{escape(value)}"' if value else f" {name}" for name, value in attributes.items())
     if tag in _VOID:
         return f"<{tag}{written}>", _Closing("")
     end = "\n" if tag in _LINE_AFTER else ""

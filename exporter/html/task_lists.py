@@ -37,7 +37,9 @@ def _mark(item: Element) -> None:
         if is_set is not None:
             at = parent.children.index(first)
             tick = Element(TICK, {"checked": ""} if is_set else {}, [_SIGNS[is_set]])
-            parent.children[at : at + 1] = [tick, " "]
+            rest = parent.children[at + 1 : at + 2]
+            is_apart = bool(rest) and isinstance(rest[0], str) and rest[0][:1].isspace()
+            parent.children[at : at + 1] = [tick] if is_apart else [tick, " "]
             return
         if first.tag not in _WRAPPERS:
             return

@@ -208,6 +208,7 @@ def too_large_words(characters: int, language: str = "ja") -> str:
 
 
 _BOLD = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)", re.IGNORECASE)
+_ITALIC = re.compile(r"font-style\s*:\s*(?:italic|oblique)", re.IGNORECASE)
 _STRUCK = re.compile(r"text-decoration[a-z-]*\s*:[^;]*line-through", re.IGNORECASE)
 
 
@@ -337,10 +338,12 @@ def holders(body: Element, wanted: Callable[[Element], bool]) -> set[int]:
 
 
 def styled_as(element: Element) -> str:
-    """Return the tag with the look of an inline ``style``: ``strong``, ``del``, or nothing."""
+    """Return the tag with the look of an inline ``style``: ``strong``, ``em``, ``del``, or nothing."""
     style = element.attributes.get("style", "")
     if not style:
         return ""
     if _BOLD.search(style):
         return "strong"
+    if _ITALIC.search(style):
+        return "em"
     return "del" if _STRUCK.search(style) else ""

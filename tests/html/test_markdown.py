@@ -32,6 +32,8 @@ def test_inline(subtests: pytest.Subtests) -> None:
         ('<span style="font-weight: bold">a</span>', "**a**"),
         ('<span style="text-decoration: line-through">a</span>', "~~a~~"),
         ('<span style="color:red">a</span>', "a"),
+        ('<span style="font-style: italic">a</span>', "*a*"),
+        ('<abbr title="b &lt; c">a</abbr>', '<abbr title="b &lt; c">a</abbr>'),
         (
             "<u>a</u><small>b</small><sub>2</sub><kbd class=k>C</kbd>",
             "<u>a</u><small>b</small><sub>2</sub><kbd>C</kbd>",
@@ -153,7 +155,13 @@ def test_the_language_of_code_is_found_as_blogs_name_it(opening: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "opening", ["<pre lang=ja>", "<pre class=language-none>", '<div lang=en class="lang-ja"><pre class=wide>']
+    "opening",
+    [
+        "<pre lang=ja>",
+        "<pre class=language-none>",
+        "<pre class=language-föö>",
+        '<div lang=en class="lang-ja"><pre class=wide>',
+    ],
 )
 def test_code_without_a_language(opening: str) -> None:
     assert md(f"{opening}a</pre>") == "```\na\n```"

@@ -36,6 +36,37 @@ def test_a_reader_makes_the_same_tree(reader: str, subtests: pytest.Subtests) ->
             assert tree_of(read(to_markdown(html, dialect=dialect).text)) == tree_of(html)
 
 
+@pytest.mark.parametrize("reader", READERS)
+def test_a_reader_shows_the_same_text(reader: str, subtests: pytest.Subtests) -> None:
+    dialect, read = READERS[reader]
+    for html in (
+        "<p>&amp;#87654321; &amp;#x1234567;</p>", "<p>####### 海</p>", "<p>#海<br>#山</p>", "<h1>海#</h1>", "<h3>海 ###</h3>", "<h2>C#</h2>",
+        "<p>1234567890. 海</p>", "<pre>a:\n\tb\n</pre>", "<ul><li>海<pre>\tb</pre></li></ul>",
+        "<p><code>a``b</code></p>", '<p><abbr title="略">R</abbr><span style="font-style:italic">斜</span></p>',
+    ):  # fmt: skip
+        with subtests.test(html=html):
+            made = to_markdown(html, dialect=dialect).text
+            assert not dialect.misread(made)
+            assert tree_of(read(made)) == tree_of(html)
+
+
+def test_a_table_of_one_row_gets_no_other_one() -> None:
+    html = "<table><tr><td>海</td><td>山</td></tr></table>"
+    assert as_pelican(to_markdown(html, dialect=PYTHON_MARKDOWN).text).count("<tr>") == 1
+
+
+def test_kramdown_gets_html_in_place_of_markdown_that_it_misreads(subtests: pytest.Subtests) -> None:
+    for html in (
+        "<a href='/b)c'>海</a>", "<a href=/x title='&quot;'>海</a>", "<kbd>*a*</kbd>", "<code>a<b>b</b></code>",
+        "<table><tr><td><code>|</code></td></tr></table>",
+    ):  # fmt: skip
+        with subtests.test(html=html):
+            assert KRAMDOWN.misread(to_markdown(html, dialect=KRAMDOWN).text)
+    for html in ("<kbd>Ctrl</kbd> *a* <kbd>C</kbd>", "<a href='/b(c)'>海</a>", "<code>a``b</code>"):
+        with subtests.test(html=html):
+            assert not KRAMDOWN.misread(to_markdown(html, dialect=KRAMDOWN).text)
+
+
 def test_what_a_dialect_cannot_express_stays_html_and_is_counted(subtests: pytest.Subtests) -> None:
     rows = {
         "code in items": (0, 1, 0),
