@@ -123,6 +123,9 @@ class Reason(Enum):
     TITLE_LONG = message_template("has a title above the {value} bytes WordPress holds")
     COMMENT_LONG = message_template("has a comment above the {value} bytes WordPress holds")
     ACTIVE = message_template("has scripts, frames or forms, which most services drop")
+    NAMES_AS_HTML = message_template(
+        "has something like a tag or &amp; in its title or a name, written as HTML, which some services show as it is"
+    )
     LINES_LONG = message_template("has lines longer than old importers read at once")
     TITLE_OVER = message_template("has a title above {value} characters, which may be cut")
     NOT_KEPT = message_template("has {field}, which {value} does not keep")

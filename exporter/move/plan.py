@@ -19,7 +19,7 @@ from exporter.export import importer_rules
 from exporter.export.comment_order import NoParent, Threaded, threaded
 from exporter.export.interface import Side
 from exporter.export.media import Media, PostPicture
-from exporter.export.post_html import as_html, cleaned, comment_html, report_bodies
+from exporter.export.post_html import as_html, cleaned, report_bodies
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.reasons import Reason, why_not_saved
 from exporter.export.report import Report
@@ -94,6 +94,11 @@ class PlannedPost:
     def title(self) -> str:
         """Its title, without characters that no home takes."""
         return cleaned(self.post.title).text
+
+    @property
+    def html_title(self) -> str:
+        """Its title as HTML, as WordPress stores it."""
+        return importer_rules.stored_name(self.post.title)
 
     @property
     def when(self) -> str:
@@ -199,9 +204,9 @@ class Plan:
         self._media.account(post, Reason.NOT_TAKEN, written=names, home=placed.posts.get)
         report_bodies(post, self._report, bodies=False)
         self._report.changed("entries", Reason.NOT_IN_IMPORTS, post.id, _unclean(post))
-        most = importer_rules.CATEGORY_CHARACTERS
-        if len(post.category) > most:
-            self._report.changed("entries", Reason.CATEGORY_CUT.at(most), post.id)
+        if any(map(importer_rules.is_term_cut, post.terms)):
+            cut = Reason.CATEGORY_CUT.at(importer_rules.CATEGORY_CHARACTERS)
+            self._report.changed("entries", cut, post.id)
         for reason in self._changes(post, placed):
             self._report.changed("entries", reason, post.id)
         self._report.wrote(comments, post.category)
@@ -239,7 +244,7 @@ class Plan:
         """Return the final fields of a post, given the records that it refers to."""
         post = planned.post
         fixed = {
-            "title": planned.title,
+            "title": planned.html_title,
             "date_gmt": planned.when,
             "status": self.status(post),
             "comment_status": "open" if post.record.comments_open else "closed",
@@ -364,7 +369,7 @@ class Plan:
         """
         found = planned.found
         author, url = importer_rules.commenter(found.comment, self._report)
-        text = cleaned(comment_html(found.comment)).text
+        text = cleaned(importer_rules.comment_text(found.comment)).text
         spam = found.comment.status is CommentStatus.SPAM and not found.visible
         said: dict[str, Any] = {
             "author_name": author or NOBODY,
