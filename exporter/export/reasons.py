@@ -99,6 +99,7 @@ class Reason(Enum):
     CATEGORY_AS_TAG = message_template("second and further categories written as tags")
     EXCERPT_CUT = message_template("excerpt cut at the {value} characters Ghost holds")
     EMAIL_CUT = message_template("mail address above {value} characters left out")
+    MAIL_LEFT_OUT = message_template("its writer's mail address left out by --without-addresses")
     # What the API of WordPress cannot hold.
     PASSWORD_UNKNOWN = message_template("private, since the archive does not have the password that it was behind")
     MEMBERS_PRIVATE = message_template("private, since only members could see it")

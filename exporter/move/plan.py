@@ -130,6 +130,7 @@ class Plan:
         shown_in: the ids of the entries that show each of these pictures.
         linked: the number of links from public posts, by host.
         comments: the number of comments.
+        mails: the number of these with the mail address of their writer.
         scheduled: whether WordPress may publish one of the posts at its date.
     """
 
@@ -147,6 +148,7 @@ class Plan:
         self.shown_in: dict[str, list[str]] = {}
         self.linked: Counter[str] = Counter()
         self.comments = 0
+        self.mails = posts.mails
         self.scheduled = False
         paths: dict[Path, None] = {}
         has_parents = False
