@@ -39,6 +39,8 @@ _CATEGORY_CHARACTERS = 30
 """Pelican spells names in Latin letters, about six for a character, and names files after them."""
 
 _MARKUP: Final = re.compile(r"[\\`*_{}\[\]()#+!|~^$-]")
+_MARK: Final = re.compile(r"[<>&,;][0-9]*")
+"""What tags must not have as HTML, with the digits that a reference without a semicolon would take for its own."""
 _is_misread = finds(
     BETWEEN_TAGS,
     "~~",
@@ -101,7 +103,7 @@ def _facts(post: ExportPost, facts: FrontFacts, name: str, *, in_html: bool) -> 
         "category": escape("".join(facts.categories[:1])),
         "tags": _listed([name for name in facts.terms if name not in facts.categories[:1]]),
         "author": escape(facts.author),
-        "summary": escape(summary) if in_html else _MARKUP.sub(lambda sign: f"&#{ord(sign[0])};", summary),
+        "summary": summary if in_html else _MARKUP.sub(lambda sign: f"&#{ord(sign[0])};", summary),
         "cover": escape(facts.cover.replace(_STATIC, "").lstrip("/") if facts.cover_name else facts.cover),
         "slug": name,
         "status": "published" if post.public else "draft",
@@ -110,11 +112,13 @@ def _facts(post: ExportPost, facts: FrontFacts, name: str, *, in_html: bool) -> 
 
 
 def _listed(names: list[str]) -> str:
-    """Return tags as a list; Pelican parts them at semicolons if there is one, otherwise at commas."""
-    tags = [escape(name.replace(";", "；"), quote=False).replace(";", "；") for name in names]
-    if not any("," in tag for tag in tags):
-        return ", ".join(tags)
-    return "; ".join(tags) + ";"
+    """Return tags as a list. Pelican parts it at commas, or at semicolons, also those of references."""
+    return ", ".join(_MARK.sub(_bare_references, name) for name in names)
+
+
+def _bare_references(found: re.Match[str]) -> str:
+    """Return characters as references without the semicolons that would part a tag."""
+    return "".join(f"&#{ord(sign)}" for sign in found[0])
 
 
 def _markdown(facts: Head, body: str) -> str:
@@ -123,7 +127,10 @@ def _markdown(facts: Head, body: str) -> str:
 
 
 def _html(facts: Head, body: str) -> str:
-    metas = "\n".join(f'<meta name="{key}" content="{value}" />' for key, value in facts.items() if key != "title")
+    """Return a page whose metadata Pelican decodes, except for the title, and then takes for HTML."""
+    metas = "\n".join(
+        f'<meta name="{key}" content="{escape(value)}" />' for key, value in facts.items() if key != "title"
+    )
     head = f"<title>{facts['title']}</title>\n{metas}"
     return f"<!DOCTYPE html>\n<html>\n<head>\n{head}\n</head>\n<body>\n{body}</body>\n</html>\n"
 

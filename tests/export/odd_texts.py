@@ -9,19 +9,24 @@ from tests.support.wide import WideBlog
 
 TEXTS: Final = {
     "canvas": "HTMLの<br>と<canvas>入門",
-    "script": "<b>太字</b><script>top.ran = 1</script>",
-    "end": "</title><script>top.ran = 1</script>",
+    "script": "<b>太</b><script>y()</script>",
+    "end": "</title><script>y()</script>",
     "escaped": "&lt;br&gt;と&amp;と&#39;",
-    "signs": "Q&A < B > C \"D\" 'E' it's 5'6\"",
+    "signs": "Q&A < B > C \"D\" 'E' it's 5'",
     "dashes": "a -- b --- c - d",
-    "dots": "そして... (tm) Wordpress 3x4 ``q''",
+    "dots": "そして... Wordpress 3x4 ``q''",
     "smiley": "晴れ :) 8-) ;-)",
     "shortcode": "[gallery ids=1] [[x]]",
-    "template": "{{ page.title }} {% raw %} ${y}",
+    "template": "{{ page.title }} {% raw %}",
     "percent": "100%af \\n C:\\new",
-    "markdown": "*a* _b_ `c` [d](e) ![f](g) #h | i",
+    "markdown": "*a* _b_ `c` [d](e) #h | i",
 }
-"""By the names of the entries."""
+"""By the names of the entries; at most 28 characters, because some generators make folders of names."""
+
+
+def category_of(text: str) -> str:
+    """Return the name of the category with a text. Jekyll makes addresses of categories, and refuses colons there."""
+    return f"{text} 下".replace(":", "")
 
 
 def odd_blog() -> WideBlog:
@@ -33,7 +38,7 @@ def odd_blog() -> WideBlog:
         blog.kinds[Kind.FILES][f"file-{name}"]["title"] = text
         blog.post(
             name, title=text, slug=f"slug-{name}", author=text, tags=[text],
-            categories=[{"name": f"{text} 下", "parents": [text]}], body=f'<p>本文 {name} <img src="{url}"></p>',
+            categories=[{"name": category_of(text), "parents": [text]}], body=f'<p>本文 {name} <img src="{url}"></p>',
             more="<p>続き</p>", more_title=text, featured=url,
         )  # fmt: skip
         blog.said(f"c-{name}", name, name=text, title=text, text="<p>ひとこと</p>")

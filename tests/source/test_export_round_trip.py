@@ -18,7 +18,7 @@ from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from exporter.model.records import Category, Comment, Post
 from exporter.service.registry import service_of
-from tests.export.odd_texts import TEXTS, odd_blog
+from tests.export.odd_texts import TEXTS, category_of, odd_blog
 from tests.importers.blogs import Blog
 from tests.source.reading import SETTINGS, back_up, comments_in, posts_in
 from tests.support.wide import AS_OF, WIDE, wide_blog
@@ -123,7 +123,7 @@ async def test_titles_and_names_stay_the_same_texts(form: str, target: str | Non
         post = posts[name]
         assert (post.title, post.tags, post.author) == (text, (text,), text)
         parents = (text,) if form == "wxr" else ()
-        assert [(each.name, each.parents) for each in post.categories] == [(f"{text} 下", parents)]
+        assert [(each.name, each.parents) for each in post.categories] == [(category_of(text), parents)]
         assert form == "movabletype" or post.more_title == text
         assert text in text_of(post.more) or post.more_title == text
         said = [each for each in comments if each.post_id == post.id]
