@@ -157,14 +157,14 @@ def joined(body: str, more: str, lead: str, style: str) -> str:
 def comment_text(comment: Comment, html: ToHtml = field_html) -> str:
     """Return a comment as :func:`~exporter.export.post_html.comment_html`, whose title WordPress shows unchanged."""
     title, text = collapse(comment.title), comment_html(replace(comment, title=""))
-    return f"<b>{stored_name(title, html=html)}</b><br>\n{text}" if title else text
+    return f"<b>{stored_name(title, html)}</b><br>\n{text}" if title else text
 
 
 def commenter(comment: Comment, report: Report, html: ToHtml = field_html) -> tuple[str, str]:
     """Return a commenter's name in HTML and address; the name is cut or the address omitted if WordPress refuses it."""
     author, url = collapse(comment.name), commenter_link(comment.url) or ""
-    name = stored_name(author, _AUTHOR_BYTES, html)
-    if name != stored_name(author, html=html):
+    name = _cut(author, html, _AUTHOR_BYTES, size)
+    if name != stored_name(author, html):
         report.changed("comments", Reason.NAME_CUT.at(_AUTHOR_BYTES), comment.id)
     if len(url) > _URL_CHARACTERS:
         url = ""
@@ -181,29 +181,29 @@ def commenter_email(comment: Comment, report: Report) -> str:
     return email if _EMAIL.fullmatch(email) else ""
 
 
-def stored_name(name: str, most_bytes: int | None = None, html: ToHtml = field_html) -> str:
-    """Return a name as WordPress stores it in HTML, cut between characters to a number of bytes.
+def stored_name(name: str, html: ToHtml = field_html) -> str:
+    """Return a title or a name as WordPress stores it in HTML.
 
     WordPress strips anything like a tag from the names of categories and commenters.
     """
-    return _cut(name, html, lambda made: most_bytes is None or size(made) <= most_bytes)
+    return html(cleaned(name).text)
 
 
 def term_name(name: str, html: ToHtml = field_html) -> str:
     """Return the name of a category or tag as WordPress stores it in HTML, cut between characters to its column."""
-    return _cut(name, html, lambda made: len(made) <= CATEGORY_CHARACTERS)
+    return _cut(name, html, CATEGORY_CHARACTERS, len)
 
 
 def is_term_cut(name: str) -> bool:
     """Return whether :func:`term_name` cuts a name."""
-    return term_name(name) != stored_name(name)
+    return len(name) > CATEGORY_CHARACTERS or len(stored_name(name)) > CATEGORY_CHARACTERS
 
 
-def _cut(name: str, html: ToHtml, fits: Callable[[str], bool]) -> str:
-    """Return the HTML of the longest beginning of a name that fits."""
-    clean = cleaned(name).text
-    if not fits(html(clean)):
-        end = bisect_left(range(len(clean)), True, key=lambda end: not fits(html(clean[:end])))
+def _cut(name: str, html: ToHtml, most: int, length: Callable[[str], int]) -> str:
+    """Return the HTML of the longest beginning of a name whose length is at most ``most``."""
+    clean = cleaned(name).text[: most + 1]  # no character is shorter as HTML
+    if length(html(clean)) > most:
+        end = bisect_left(range(len(clean)), most + 1, key=lambda end: length(html(clean[:end])))
         clean = clean[: end - 1]
     return html(clean)
 

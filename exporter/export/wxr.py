@@ -179,7 +179,7 @@ class _Writer(ImportFile):
             yield _term("post_tag", self._tag_nicenames[tag], term_name(tag, self.html))
 
     def _named(self, text: str) -> str:
-        return stored_name(text, html=self.html)
+        return stored_name(text, self.html)
 
     def _body(self, post: ExportPost) -> str:
         body = self.body(post.record.body, post)
