@@ -26,7 +26,7 @@ from exporter.export.interface import Comments, ExportOptions, Paper, Preset, ch
 from exporter.export.targets import TARGETS, Matter
 from exporter.html.links import AddressPattern, absolute
 from exporter.library.export import Exported, check_form, export_blog
-from exporter.message import both, message
+from exporter.message import Message, both, message, message_n
 from exporter.model.publication import Declared
 from exporter.service.interface import Records
 from exporter.service.registry import FLAG_SETTINGS, service_of
@@ -38,7 +38,8 @@ _LANGUAGE: Final = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*")
 _OF_SOME_FORMATS: Final = ("title", "language", "by_year", "vertical", "paper", "cover", "preset", "comments")
 _NOT_OF_WACZ: Final = {
     "since": None, "until": None, "category": None, "tag": None, "only": "public", "all_as_draft": False,
-    "hidden_comments": False, "body": "markdown", "wordpress_body": None, "media_base_url": "", "media_folder": False,
+    "hidden_comments": False, "without_addresses": False, "body": "markdown", "wordpress_body": None,
+    "media_base_url": "", "media_folder": False,
     "preset": None, "max_entries": None, "max_bytes": None, "limits_of": None, "new_url": None, "language": None,
     "by_year": False, "vertical": False, "paper": None, "cover": None, "comments": None,
 }  # fmt: skip
@@ -93,7 +94,11 @@ _CHOICE: Final[dict[str, dict[str, Any]]] = {
 }  # fmt: skip
 """Options that select records from the blog, shared by all new homes."""
 
+_ADDRESSES: Final[dict[str, dict[str, Any]]] = {
+    "--without-addresses": {**_FLAG, "help": message("Leave out the mail addresses of commenters.")},
+}
 _EXPORT: Final[dict[str, dict[str, Any]]] = {
+    **_ADDRESSES,
     "--body": {
         "type": click.Choice(["markdown", "html"]), "default": "markdown", "show_default": True,
         "help": message("Form of the bodies in folders of Markdown."),
@@ -144,6 +149,11 @@ def choice_options(command: Command) -> Command:
     return setting_options(*FLAG_SETTINGS)(_all(_CHOICE, command))
 
 
+def address_options(command: Command) -> Command:
+    """Add the option about the mail addresses of commenters."""
+    return _all(_ADDRESSES, command)
+
+
 def wacz_options(command: Command) -> Command:
     """Add the options of WACZ files."""
     return _all(_WACZ, command)
@@ -188,6 +198,7 @@ def check_options(form: str, given: Mapping[str, Any]) -> None:
     if given["preset"] == Preset.OBSIDIAN and given["body"] == "html":
         raise UsageError(message("--preset obsidian is for bodies in Markdown; leave out --body html."))
     chosen = {name: given[name] for name in ("at", "since", "until", "category", "tag")}
+    chosen["without-addresses"] = given["without_addresses"] or None
     check_form(form, only=given["only"], all_as_draft=given["all_as_draft"], chosen=chosen)
     check_days(given["since"], given["until"])
     _check_target(form, given["limits_of"])
@@ -321,8 +332,19 @@ def run_export(job: ExportJob, out: Output, *, dry_run: bool) -> tuple[list[Expo
         exported = export_blog(
             job.archive, job.form, job.target, choice.options,
             at=choice.version, only=given["only"], force=given["force"], dry_run=dry_run, check=choice.check,
+            tell_mails=lambda number: out.warn(mails_words(number)),
         )  # fmt: skip
     return exported, choice.options
+
+
+def mails_words(number: int) -> Message:
+    """Return the sentence about the mail addresses of commenters that a format holds."""
+    return message_n(
+        "With the mail address of {n:,} commenter, for the new home alone. --without-addresses leaves it out.",
+        "With the mail addresses of {n:,} comments' writers, for the new home alone. --without-addresses leaves them "
+        "out.",
+        number,
+    )
 
 
 def print_doubt(out: Output, form: str) -> None:

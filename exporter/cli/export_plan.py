@@ -28,7 +28,7 @@ CHOSEN: Final = ("only", "at", "since", "until", "category", "tag", "all_as_draf
 """The options, shared with other commands, that choose a part of the blog."""
 REPEATED: Final = (
     "limits_of", "only", "media_base_url", "new_url", "title", "at", "since", "until", "category", "tag",
-    "all_as_draft", "media_folder", "vertical", "by_year", "paper", "cover", "preset", "comments",
+    "all_as_draft", "without_addresses", "media_folder", "vertical", "by_year", "paper", "cover", "preset", "comments",
 )  # fmt: skip
 """The values of options that the same export needs again."""
 COMMENT_WAYS: Final = {

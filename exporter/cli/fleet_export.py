@@ -79,6 +79,12 @@ def command(*, work: FleetWork, form: str, root: Path, target: Path, with_api: b
     check_options(form, given)
     for each in unused_options(form, given):
         work.out.warn("{option} has no effect on {form}.", option=each, form=form)
+    if NAMED[form].mails and not given["without_addresses"]:
+        work.out.warn(
+            "Files of {form} hold the mail addresses of commenters, for the new home alone. --without-addresses leaves "
+            "them out.",
+            form=form,
+        )
     require_name(target)
     private = target.with_name(f"{target.name}.NOT-PUBLIC")
     for place in (target, private):

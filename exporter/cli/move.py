@@ -14,7 +14,7 @@ import click
 from exporter.archive.archive import Archive
 from exporter.cli.answers import keep_answers
 from exporter.cli.blog_names import completed_address
-from exporter.cli.export_options import choice_options, chosen
+from exporter.cli.export_options import address_options, choice_options, chosen, mails_words
 from exporter.cli.help import PATH, OrderedCommand, cli_command
 from exporter.cli.options import archive_argument, given_settings, settings_of, with_config
 from exporter.cli.output import Output, counted, sentence, shown
@@ -88,6 +88,7 @@ class _Command(OrderedCommand):
     show_default=True,
     help=message("Bodies as unchanged HTML, or as blocks to edit."),
 )
+@address_options
 @choice_options
 @with_config("new_home_user", "new_home_token_file", "new_home_token_for", "allow_plain_http", "allow_private_network")
 def move_command(
@@ -114,7 +115,9 @@ def move_command(
         def run(work: Coroutine[Any, Any, list[Moved]]) -> list[Moved]:
             return asyncio.run(signals.cancelling(work))
 
-        watching = Watching(progress.handle, out.warn, progress.retrying, run)
+        watching = Watching(
+            progress.handle, out.warn, progress.retrying, run, lambda number: out.warn(mails_words(number))
+        )
         with contextlib.closing(progress):
             moved = move_blog(
                 archive, place, settings, choice.options, watching=watching, dry_run=dry_run, check=choice.check, **how

@@ -82,6 +82,11 @@ class Format:
         """Whether it exports the archive unchanged, with everything private."""
         return self.export_archive is not None
 
+    @property
+    def mails(self) -> bool:
+        """Whether it holds the mail addresses of commenters."""
+        return self.comments and Part.EMAIL in self.holds
+
     def files(
         self, records: RecordSource, options: ExportOptions, report: Report, newest: Newest | None = None
     ) -> Iterator[ExportFile]:
@@ -101,6 +106,8 @@ class Format:
                 spelling=self._spelling(options),
                 holds=self.holds,
             )
+            if self.mails and posts.mails:
+                report.tell_mails(posts.mails)
             yield from self.export(posts)
             if options.comments is Comments.SIDECAR:
                 # Imported here to load it only if requested.

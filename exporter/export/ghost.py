@@ -34,6 +34,8 @@ _ALT_CHARACTERS: Final = 191
 _FIRST_WRITER: Final = 2
 """The number 1 is the owner of a new Ghost."""
 _WIDE: Final = str.maketrans({"#": "＃", ",": "，"})
+_SCRIPT_MARK: Final = re.compile(r"<(?=/|!--|script)", re.IGNORECASE)
+"""What ends a script, or changes where it ends."""
 _IMAGES: Final = "content/images"
 _HOME: Final = "__GHOST_URL__/"
 _ADDRESS: Final = f"{_HOME}{_IMAGES}/"
@@ -146,8 +148,11 @@ def _featured(post: ExportPost, media: Media, *, held: bool) -> dict[str, Any]:
 
 
 def _tag(name: str, report: Report) -> str:
-    """Return a category's name for Ghost: it refuses a comma at the beginning, and ``#`` would hide the tag."""
-    wide = name[:1].translate(_WIDE) + name[1:]
+    """Return a category's name for Ghost: it refuses a comma at the beginning, and ``#`` would hide the tag.
+
+    Ghost puts the names of tags unescaped into a script of each page (JSON-LD), which ``</script>`` would end.
+    """
+    wide = _SCRIPT_MARK.sub("＜", name[:1].translate(_WIDE) + name[1:])
     if wide != name:
         report.changed("categories", Reason.TAG_WIDENED, name)
     if len(wide) > _TAG_CHARACTERS:

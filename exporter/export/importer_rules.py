@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
-from html import escape
-from itertools import accumulate
+from html import escape, unescape
 from sys import maxsize
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
@@ -20,7 +21,7 @@ from urllib.parse import quote, unquote
 from exporter.export.interface import Content, Copy
 from exporter.export.media import Copies, Media, PostPicture
 from exporter.export.names import CHANGED_BY_WORDPRESS, NAME_BYTES
-from exporter.export.post_html import as_html, cleaned, escaped, report_bodies
+from exporter.export.post_html import as_html, cleaned, comment_html, report_bodies
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
@@ -28,7 +29,7 @@ from exporter.export.targets import Matter, Target
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse
 from exporter.html.tree import too_complex, too_large
-from exporter.html.wordpress import Kept, block, blocks, kept, more_block, more_mark
+from exporter.html.wordpress import Kept, block, blocks, field_html, kept, more_block, more_mark
 from exporter.model.publication import Cause, PostStatus
 from exporter.model.records import Category, Comment
 from exporter.text import visible
@@ -43,8 +44,11 @@ _AUTHOR_BYTES: Final = 245
 _URL_CHARACTERS: Final = 200
 _EMAIL_CHARACTERS: Final = 100
 _EMAIL: Final = re.compile(r"[^\s@<>\"(),:;]+@[^\s@<>\"(),:;]+")
-_ENCODED: Final = re.compile("%(?=[0-9A-Fa-f]{2})")
 _ACTIVE: Final = re.compile(r"<(?:script|iframe|object|embed|form)\b", re.IGNORECASE)
+
+
+ToHtml = Callable[[str], str]
+"""Writes a text as HTML."""
 
 
 class ImportFile:
@@ -52,14 +56,16 @@ class ImportFile:
 
     Attributes:
         copies: the pictures taken until now, if requested.
+        html: writes titles and names as HTML for the target.
     """
 
-    def __init__(self, posts: Posts) -> None:
+    def __init__(self, posts: Posts, html: ToHtml = escape) -> None:
         self.posts = posts
         self.options = posts.options
         self.report = posts.report
         self.media = Media(posts)
         self.dates = UniqueDates()
+        self.html = html
         self.copies: list[Copy] = []
         self._copies = Copies(posts.report)
 
@@ -76,7 +82,7 @@ class ImportFile:
         report_bodies(post, self.report, bodies=False)
         if not post.title:
             self.report.limit(Reason.NO_TITLE, post.id)
-        if size(post.title) > TEXT_BYTES:
+        if size(stored_name(post.title)) > TEXT_BYTES:
             self.report.limit(Reason.TITLE_LONG.at(TEXT_BYTES), post.id)
         if _ACTIVE.search(post.record.body) or _ACTIVE.search(post.record.more):
             self.report.limit(Reason.ACTIVE, post.id)
@@ -145,15 +151,21 @@ def joined(body: str, more: str, lead: str, style: str) -> str:
         lead: the link text on one line.
         style: see :func:`styled`.
     """
-    label = escaped(lead).replace("--", "&#45;&#45;")
+    label = field_html(cleaned(lead).text)
     return f"{body}\n{more_mark(label) if style == 'plain' else more_block(label)}\n{more}"
 
 
-def commenter(comment: Comment, report: Report) -> tuple[str, str]:
+def comment_text(comment: Comment, html: ToHtml = field_html) -> str:
+    """Return a comment as :func:`~exporter.export.post_html.comment_html`, whose title WordPress shows unchanged."""
+    title, text = collapse(comment.title), comment_html(replace(comment, title=""))
+    return f"<b>{stored_name(title, html)}</b><br>\n{text}" if title else text
+
+
+def commenter(comment: Comment, report: Report, html: ToHtml = field_html) -> tuple[str, str]:
     """Return a commenter's name in HTML and address; the name is cut or the address omitted if WordPress refuses it."""
     author, url = collapse(comment.name), commenter_link(comment.url) or ""
-    name = stored_name(author, _AUTHOR_BYTES)
-    if name != stored_name(author):
+    name = _cut(author, html, _AUTHOR_BYTES, size)
+    if name != stored_name(author, html):
         report.changed("comments", Reason.NAME_CUT.at(_AUTHOR_BYTES), comment.id)
     if len(url) > _URL_CHARACTERS:
         url = ""
@@ -170,19 +182,54 @@ def commenter_email(comment: Comment, report: Report) -> str:
     return email if _EMAIL.fullmatch(email) else ""
 
 
-def stored_name(name: str, most_bytes: int | None = None) -> str:
-    """Return a name as WordPress stores it in HTML, cut between characters to a number of bytes.
+def stored_name(name: str, html: ToHtml = field_html) -> str:
+    """Return a title or a name as WordPress stores it in HTML.
 
     WordPress strips anything like a tag or a percent-encoded byte from the names of categories and commenters, and
     refuses an empty one.
     """
-    clean = cleaned(name).text or "\ufffd" * bool(name)
-    whole = _ENCODED.sub("&#037;", escape(clean, quote=False))
-    if most_bytes is None or size(whole) <= most_bytes:
-        return whole
-    pieces = [escape(char, quote=False) for char in clean]
-    sizes = accumulate(map(size, pieces))
-    return "".join(piece for piece, end in zip(pieces, sizes, strict=True) if end <= most_bytes)
+    return html(_clean(name))
+
+
+def term_name(name: str, html: ToHtml = field_html) -> str:
+    """Return the name of a category or tag as WordPress stores it in HTML, cut between characters to its column."""
+    return _cut(name, html, CATEGORY_CHARACTERS, len)
+
+
+def is_term_cut(name: str) -> bool:
+    """Return whether :func:`term_name` cuts a name."""
+    return len(name) > CATEGORY_CHARACTERS or len(stored_name(name)) > CATEGORY_CHARACTERS
+
+
+def _cut(name: str, html: ToHtml, most: int, length: Callable[[str], int]) -> str:
+    """Return the HTML of the longest beginning of a name whose length is at most ``most``."""
+    clean = _clean(name)[: most + 1]  # no character is shorter as HTML
+    if length(html(clean)) > most:
+        end = bisect_left(range(len(clean)), most + 1, key=lambda end: length(html(clean[:end])))
+        clean = clean[: end - 1]
+    return html(clean)
+
+
+def _clean(name: str) -> str:
+    """Return a name without characters that XML cannot hold; one that has no others keeps a sign in their place."""
+    return cleaned(name).text or "\ufffd" * bool(name)
+
+
+_MARKUP: Final = re.compile(r"<(?=[a-zA-Z/!?])|&(?=(#?[0-9a-zA-Z]{1,32};?))")
+
+
+def markup_escaped(text: str) -> str:
+    """Return text as HTML in which only ``<`` and ``&`` before what HTML would read as markup are escaped.
+
+    It reads the same as text and as HTML unless it has something like a tag or a character reference, as few titles do.
+    """
+    return _MARKUP.sub(_escaped_mark, text)
+
+
+def _escaped_mark(found: re.Match[str]) -> str:
+    if found[0] == "<":
+        return "&lt;"
+    return "&amp;" if unescape(f"&{found[1]}") != f"&{found[1]}" else "&"
 
 
 def size(text: str) -> int:

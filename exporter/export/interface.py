@@ -107,6 +107,7 @@ class ExportOptions:
         media_folder: whether the pictures are written into the export.
         max_entries: the most entries in a file; 0 for no limit.
         max_bytes: the most bytes in a file; 0 for no limit.
+        without_addresses: whether the mail addresses of commenters stay out of formats that hold them.
         old_urls: how the addresses of the old blog's entries are made.
         new_url: how those of the new home are made.
         title: the title of a book; by default the blog's id.
@@ -135,6 +136,7 @@ class ExportOptions:
     media_folder: bool = False
     max_entries: int = 0
     max_bytes: int = 0
+    without_addresses: bool = False
     old_urls: tuple[AddressPattern, ...] = ()
     new_url: AddressPattern | None = None
     title: str = ""

@@ -21,8 +21,10 @@ from exporter.export.parts import Part
 from exporter.export.post_html import as_html, cleaned, comment_html
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.reasons import Reason
+from exporter.export.targets import Matter
 from exporter.html.links import commenter_link
 from exporter.html.text import collapse
+from exporter.html.wordpress import field_html
 from exporter.message import message
 from exporter.model.records import CommentKind
 
@@ -141,7 +143,8 @@ _LINE_ENDS: Final = str.maketrans(dict.fromkeys("\v\f\x1c\x1d\x1e\x85\u2028\u202
 
 def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield the files, and the pictures if requested."""
-    writer = _Writer(posts)
+    target = posts.options.target
+    writer = _Writer(posts, field_html if target is not None and target.blocks else importer_rules.markup_escaped)
     yield from split(posts, "movabletype", ".txt", Frame(), writer.entries())
     yield from writer.copies
 
@@ -152,6 +155,11 @@ class _Writer(ImportFile):
             when = self.begin(post)
             if importer_rules.size(post.title) > LINE_BYTES:
                 self.report.limit(Reason.LINES_LONG, post.id)
+            target = self.options.target
+            if (target is None or not target.keeps(Matter.TITLES)) and any(
+                self._named(text) != _line(text) for text in _fields(post)
+            ):
+                self.report.limit(Reason.NAMES_AS_HTML, post.id)
             self.take(self.media.pictures(post))
             yield EntryData(post.id, "".join(f"{line}\n" for line in self._entry(post, when)).encode())
             self.posts.wrote(post)
@@ -159,19 +167,19 @@ class _Writer(ImportFile):
     def _entry(self, post: ExportPost, when: datetime) -> Iterator[str]:
         entry = post.record
         yield f"AUTHOR: {_line(post.author or self.posts.author)}"
-        yield f"TITLE: {_line(post.title)}"
+        yield f"TITLE: {self._named(post.title)}"
         yield f"BASENAME: {self.posts.name(post.id)}"
         yield f"STATUS: {'Publish' if post.public else 'Draft'}"
         yield f"ALLOW COMMENTS: {int(bool(entry.comments_open))}"
         yield f"ALLOW PINGS: {int(bool(entry.pings_open))}"
         yield "CONVERT BREAKS: 0"
         yield f"DATE: {_date(when)}"
-        names = list(dict.fromkeys(filter(None, (_line(category.name) for category in post.categories))))
+        names = list(dict.fromkeys(filter(None, (self._named(category.name) for category in post.categories))))
         if len(names) > 1:
             yield f"PRIMARY CATEGORY: {names[0]}"
         yield from (f"CATEGORY: {name}" for name in names)
         if post.tags:
-            yield f"TAGS: {','.join(map(_tag, post.tags))}"
+            yield f"TAGS: {','.join(_tag(self._named(tag)) for tag in post.tags)}"
         yield "-----"
         yield from self._section("BODY:", self.body(entry.body, post), "entries", post.id, post.id)
         more = self._more(post)
@@ -184,9 +192,13 @@ class _Writer(ImportFile):
             yield from self._notice(comment, post.id) if _is_notice(comment) else self._comment(comment, post.id)
         yield "--------"
 
+    def _named(self, text: str) -> str:
+        """Return a title or name, which Movable Type's templates print as HTML."""
+        return self.html(_line(text))
+
     def _more(self, post: ExportPost) -> str:
         """Return the continuation after its link text, for which the format has no field."""
-        lead = collapse(post.record.more_title).replace("&", "&amp;").replace("<", "&lt;")
+        lead = self.html(collapse(post.record.more_title))
         if lead:
             self.report.changed("entries", Reason.LEAD_MOVED, post.id)
         # The link text is also in a block, because WordPress wraps text outside of blocks in paragraphs.
@@ -196,7 +208,7 @@ class _Writer(ImportFile):
 
     def _comment(self, found: PostComment, entry_id: str) -> Iterator[str]:
         comment = found.comment
-        head = ["COMMENT:", f"AUTHOR: {_line(collapse(comment.name))}", f"DATE: {_date(found.when)}"]
+        head = ["COMMENT:", f"AUTHOR: {self._named(comment.name)}", f"DATE: {_date(found.when)}"]
         url = _line(commenter_link(comment.url) or "")
         if url:
             head.insert(2, f"URL: {url}")
@@ -210,9 +222,9 @@ class _Writer(ImportFile):
         comment = found.comment
         head = [
             "PING:",
-            f"TITLE: {_line(collapse(comment.title))}",
+            f"TITLE: {self._named(comment.title)}",
             f"URL: {_line(commenter_link(comment.url) or '')}",
-            f"BLOG NAME: {_line(collapse(comment.name))}",
+            f"BLOG NAME: {self._named(comment.name)}",
             f"DATE: {_date(found.when)}",
         ]
         text = comment_html(replace(comment, title=""))
@@ -235,9 +247,14 @@ def _is_notice(found: PostComment) -> bool:
     return found.comment.kind is not CommentKind.COMMENT
 
 
-def _tag(name: str) -> str:
+def _fields(post: ExportPost) -> Iterator[str]:
+    yield from (post.title, *post.terms)
+    for found in post.comments:
+        yield from (found.comment.name, found.comment.title)
+
+
+def _tag(line: str) -> str:
     """Return a tag for the list of tags, in quotes if it has the comma that separates them."""
-    line = _line(name)
     if "," not in line and not line.startswith(('"', "'")):
         return line
     return f"'{line}'" if '"' in line else f'"{line}"'

@@ -206,6 +206,10 @@ class Posts:
         newest: the newest state, if ``records`` is an older one: nothing hidden or removed since is public.
         spelling: how the target spells the names of posts in addresses, if it uses them.
         holds: the parts that the format holds; the report counts the others.
+
+    Attributes:
+        mails: the number of comments of these posts with the mail address of their writer; 0 if an option leaves the
+            addresses out.
     """
 
     def __init__(
@@ -242,6 +246,7 @@ class Posts:
             report.category(name)
         self._unshown: set[str] = set()
         self._comments = CommentIndex()
+        self.mails = 0
         self._index_comments()
 
     def __len__(self) -> int:
@@ -442,6 +447,10 @@ class Posts:
                 self.report.left("comments", Reason.COMMENTS_UNWANTED, comment_id)
             else:
                 self._comments.add(entry_id, comment_id, _second_of(comment, row.second))
+                if comment.email and self.options.without_addresses:
+                    self.report.changed("comments", Reason.MAIL_LEFT_OUT, comment_id)
+                elif comment.email:
+                    self.mails += 1
         self._comments.finish()
 
     def _keeps(self, cause: Cause) -> bool:
@@ -453,6 +462,8 @@ class Posts:
         for comment_id, second in self._comments.of(entry_id):
             comment = self._service.comment(self.records.load(Kind.COMMENTS, comment_id) or {})
             is_visible = self._visibility.why_hidden(comment_id, comment) is None
+            if self.options.without_addresses:
+                comment = replace(comment, email="")
             found.append(PostComment(comment, is_visible, datetime.fromtimestamp(second, self._service.timezone)))
         if any(each.comment.parent for each in found):
             ids = {each.comment.id for each in found}

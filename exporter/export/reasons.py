@@ -90,7 +90,7 @@ class Reason(Enum):
     CELL_CUT = message_template("text cut at the {value} characters a cell holds")
     TITLE_CUT = message_template("title cut at the {value} characters Ghost holds")
     TITLE_MADE = message_template("title made up, since Ghost wants one")
-    TAG_WIDENED = message_template("tag's first character written full-width, since Ghost reads it otherwise")
+    TAG_WIDENED = message_template("tag's first character or < written full-width, since Ghost reads it otherwise")
     TAG_TAKEN = message_template("tag spelled differently, since Eleventy or its base blog uses its name")
     TAG_CUT = message_template("tag cut at the {value} characters Ghost holds")
     LABEL_WIDENED = message_template("label's & < > @ ! written full-width, since Blogger allows none of them")
@@ -103,6 +103,7 @@ class Reason(Enum):
     CATEGORY_AS_TAG = message_template("second and further categories written as tags")
     EXCERPT_CUT = message_template("excerpt cut at the {value} characters Ghost holds")
     EMAIL_CUT = message_template("mail address above {value} characters left out")
+    MAIL_LEFT_OUT = message_template("its writer's mail address left out by --without-addresses")
     # What the API of WordPress cannot hold.
     NAME_GIVEN = message_template(
         "under another name in its address, which WordPress chose: the name was taken, too long or of digits alone"
@@ -137,6 +138,9 @@ class Reason(Enum):
     PICTURES_MISSING = message_template("has a gallery with pictures that the export file does not have")
     RECORDINGS_MISSING = message_template("has a playlist with recordings that the export file does not have")
     FOOTNOTES_MISSING = message_template("has footnotes whose texts are missing or cannot be read")
+    NAMES_AS_HTML = message_template(
+        "has something like a tag or &amp; in its title or a name, written as HTML, which some services show as it is"
+    )
     LINES_LONG = message_template("has lines longer than old importers read at once")
     TITLE_OVER = message_template("has a title above {value} characters, which may be cut")
     NOT_KEPT = message_template("has {field}, which {value} does not keep")

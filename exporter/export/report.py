@@ -143,14 +143,18 @@ class Report:
         public: whether the entries are public; otherwise the report names ids and flags, but no categories and no
             addresses of pictures, because people wrote those.
         both: whether the same export has another folder, with the entries of the other side.
+        tell_mails: called before the first file with the number of mail addresses in the export, unless it is 0.
 
     Attributes:
         old_hosts: the hosts that close with the old blog, set by the reader of its posts.
         elsewhere: the ids of records, by kind, that are in that other folder.
     """
 
-    def __init__(self, *, public: bool = True, both: bool = False) -> None:
+    def __init__(
+        self, *, public: bool = True, both: bool = False, tell_mails: Callable[[int], None] = lambda _: None
+    ) -> None:
         self._public = public
+        self.tell_mails = tell_mails
         self.both = both
         self.elsewhere: defaultdict[str, set[str]] = defaultdict(set)
         self._files: Counter[str] | None = None

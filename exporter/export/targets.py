@@ -113,6 +113,7 @@ TARGETS: Final[dict[str, Target]] = {
                 ),
                 Fact(Matter.FILES, "no own limit; large files can exceed those of the host's PHP", _WORDPRESS),
                 Fact(Matter.ENCODING, "UTF-8", _TRIED, kept=True),
+                Fact(Matter.TITLES, "are HTML to it, and written so that it shows the text", _TRIED, kept=True),
                 Fact(Matter.COMMENTS, "with dates, threads, kind and approval", _TRIED, kept=True),
                 Fact(Matter.PICTURES, "fetched during the import from the addresses written", _TRIED, kept=True),
                 Fact(Matter.DRAFTS, "drafts and private posts keep their status", _TRIED, kept=True),
@@ -189,6 +190,13 @@ TARGETS: Final[dict[str, Target]] = {
             (
                 Fact(Matter.FORMAT, "its own", _MT_FORMAT, kept=True),
                 Fact(Matter.FILES, "a file may also be put into its folder import", _MT_FTP),
+                Fact(
+                    Matter.TITLES,
+                    "its templates print titles as HTML, unless they say encode_html",
+                    "https://zenn.dev/srkkr/articles/fd9ef54e0f5eef",
+                    kept=True,
+                    confirmed=False,
+                ),
                 Fact(Matter.COMMENTS, "the format has a place for them", _MT_FORMAT, kept=True),
                 Fact(Matter.PICTURES, "the format holds texts only, and their addresses", _MT_IMPORT, kept=False),
                 Fact(Matter.DRAFTS, "by STATUS", _MT_FORMAT, kept=True),

@@ -22,17 +22,23 @@ from exporter.export.importer_rules import (
     ImportFile,
     Numbers,
     category_nicenames,
+    comment_text,
+    is_term_cut,
+    markup_escaped,
     nicenames,
     split,
+    stored_name,
+    term_name,
 )
 from exporter.export.interface import ExportFile, Side
 from exporter.export.media import Media, PostPicture, address_of
 from exporter.export.names import wordpress_name
 from exporter.export.parts import EVERYTHING, Part
-from exporter.export.post_html import cdata, cleaned, comment_html, escaped
+from exporter.export.post_html import cdata, cleaned, escaped
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.reasons import Reason
 from exporter.html.text import collapse
+from exporter.html.wordpress import field_html
 from exporter.message import message
 from exporter.model.kinds import Kind
 from exporter.model.publication import Cause
@@ -59,7 +65,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
 class _Writer(ImportFile):
     def __init__(self, posts: Posts) -> None:
-        super().__init__(posts)
+        super().__init__(posts, markup_escaped if posts.options.body_style == "plain" else field_html)
         self._nicenames = category_nicenames(posts.category_tree())
         self._tag_nicenames = nicenames(posts.tags())
         named = [name for name in posts.authors() if name]
@@ -80,7 +86,7 @@ class _Writer(ImportFile):
             '<?xml version="1.0" encoding="UTF-8" ?>',
             f'<rss version="2.0"{spaces}>',
             "<channel>",
-            f"<title>{cdata(self.posts.title)}</title>",
+            f"<title>{cdata(self._named(self.posts.title))}</title>",
             f"<link>{escaped(home)}</link>",
             "<description></description>",
             f"<pubDate>{format_datetime(self.posts.newest().astimezone(UTC))}</pubDate>",
@@ -90,7 +96,7 @@ class _Writer(ImportFile):
             f"<wp:base_blog_url>{escaped(home)}</wp:base_blog_url>",
         ]
         for number, (name, login) in enumerate(self._authors.items(), 1):
-            shown = cdata(name or self.posts.author)
+            shown = cdata(self._named(name or self.posts.author))
             lines += [
                 f"<wp:author><wp:author_id>{number}</wp:author_id><wp:author_login>{cdata(login)}</wp:author_login>",
                 f"<wp:author_email></wp:author_email><wp:author_display_name>{shown}</wp:author_display_name>",
@@ -108,12 +114,12 @@ class _Writer(ImportFile):
                 f"<wp:category><wp:term_id>{number}</wp:term_id>"
                 f"<wp:category_nicename>{cdata(self._nicenames[_path(category)])}</wp:category_nicename>"
                 f"<wp:category_parent>{cdata(parent) if parent else ''}</wp:category_parent>"
-                f"<wp:cat_name>{cdata(_term_name(category.name))}</wp:cat_name></wp:category>"
+                f"<wp:cat_name>{cdata(term_name(category.name, self.html))}</wp:cat_name></wp:category>"
             )
         tags = sorted(self._tag_nicenames.items(), key=lambda each: "%" not in each[1])
         lines += [
             f"<wp:tag><wp:term_id>{number}</wp:term_id><wp:tag_slug>{cdata(nicename)}</wp:tag_slug>"
-            f"<wp:tag_name>{cdata(_term_name(name))}</wp:tag_name></wp:tag>"
+            f"<wp:tag_name>{cdata(term_name(name, self.html))}</wp:tag_name></wp:tag>"
             for number, (name, nicename) in enumerate(tags, len(tree) + 1)
         ]
         return Frame(("\n".join(lines) + "\n").encode(), b"</channel>\n</rss>\n")
@@ -135,7 +141,7 @@ class _Writer(ImportFile):
         guid = f"{self.posts.blog_id}/entry/{post.id}"
         excerpt = self.clean("excerpt", post, self.media.rewritten(entry.excerpt)) if entry.excerpt else ""
         login = self._authors[post.author or self._unnamed]
-        yield from _opened(number, title, self._link(post), guid, body, when, updated, excerpt, login)
+        yield from _opened(number, self._named(title), self._link(post), guid, body, when, updated, excerpt, login)
         yield f"<wp:comment_status>{cdata('open' if entry.comments_open else 'closed')}</wp:comment_status>"
         yield f"<wp:ping_status>{cdata('open' if entry.pings_open else 'closed')}</wp:ping_status>"
         yield f"<wp:post_name>{cdata(name)}</wp:post_name>"
@@ -171,13 +177,15 @@ class _Writer(ImportFile):
         return post.status
 
     def _terms(self, post: ExportPost) -> Iterator[str]:
-        most = importer_rules.CATEGORY_CHARACTERS
-        if any(len(name) > most for name in post.terms):
-            self.report.changed("entries", Reason.CATEGORY_CUT.at(most), post.id)
+        if any(map(is_term_cut, post.terms)):
+            self.report.changed("entries", Reason.CATEGORY_CUT.at(importer_rules.CATEGORY_CHARACTERS), post.id)
         for category in post.categories:
-            yield _term("category", self._nicenames[_path(category)], category.name)
+            yield _term("category", self._nicenames[_path(category)], term_name(category.name, self.html))
         for tag in post.tags:
-            yield _term("post_tag", self._tag_nicenames[tag], tag)
+            yield _term("post_tag", self._tag_nicenames[tag], term_name(tag, self.html))
+
+    def _named(self, text: str) -> str:
+        return stored_name(text, self.html)
 
     def _body(self, post: ExportPost) -> str:
         body = self.body(post.record.body, post)
@@ -207,9 +215,9 @@ class _Writer(ImportFile):
 
     def _comment(self, found: PostComment, entry_id: str, number: int, parent: int) -> Iterator[str]:
         comment = found.comment
-        author, url = importer_rules.commenter(comment, self.report)
+        author, url = importer_rules.commenter(comment, self.report, self.html)
         email = escaped(importer_rules.commenter_email(comment, self.report))
-        clean = cleaned(comment_html(comment))
+        clean = cleaned(comment_text(comment, self.html))
         if importer_rules.size(clean.text) > importer_rules.TEXT_BYTES:
             self.report.limit(Reason.COMMENT_LONG.at(importer_rules.TEXT_BYTES), entry_id)
         self.report.changed("comments", Reason.NOT_IN_XML, comment.id, clean.characters)
@@ -262,9 +270,10 @@ class _Writer(ImportFile):
         named = (picture.info.title or picture.info.name) if picture.info is not None else ""
         title = collapse(named) or picture.name
         when = self.dates.fit(title, when)
-        about = (picture.info.description or "") if picture.info is not None else ""
+        about = self._named(picture.info.description or "") if picture.info is not None else ""
         self.take([picture])
-        yield from _opened(number, title, address, address, about, when, when, "", next(iter(self._authors.values())))
+        login = next(iter(self._authors.values()))
+        yield from _opened(number, self._named(title), address, address, about, when, when, "", login)
         yield "<wp:comment_status>closed</wp:comment_status><wp:ping_status>closed</wp:ping_status>"
         yield f"<wp:post_name>{cdata(f'file-{number}')}</wp:post_name><wp:status>inherit</wp:status>"
         yield f"<wp:post_parent>{parent}</wp:post_parent><wp:menu_order>0</wp:menu_order>"
@@ -272,7 +281,7 @@ class _Writer(ImportFile):
         yield "<wp:is_sticky>0</wp:is_sticky>"
         yield f"<wp:attachment_url>{cdata(address)}</wp:attachment_url>"
         if picture.info is not None and picture.info.alt:
-            yield _meta("wp:postmeta", "_wp_attachment_image_alt", collapse(picture.info.alt))
+            yield _meta("wp:postmeta", "_wp_attachment_image_alt", self._named(collapse(picture.info.alt)))
         yield "</item>"
 
 
@@ -354,11 +363,7 @@ def _path(category: Category) -> tuple[str, ...]:
 
 
 def _term(taxonomy: str, nicename: str, name: str) -> str:
-    return f'<category domain="{taxonomy}" nicename="{escaped(nicename)}">{cdata(_term_name(name))}</category>'
-
-
-def _term_name(name: str) -> str:
-    return importer_rules.stored_name(name[: importer_rules.CATEGORY_CHARACTERS])
+    return f'<category domain="{taxonomy}" nicename="{escaped(nicename)}">{cdata(name)}</category>'
 
 
 def _meta(element: str, key: str, value: str) -> str:

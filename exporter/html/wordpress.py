@@ -61,6 +61,9 @@ _SUSPICIOUS = re.compile("[-&\"'`.(W[x:;8]")
 """Characters that occur in everything WordPress replaces; most texts have none of them."""
 _NO_SLASHES: Final = "&#47;&#47;"
 _SHORTCODE = re.compile(r"\[(?=/?[a-zA-Z_])")
+_FIELD_MARKS: Final = re.compile(r"(?<=&amp;)#|%(?=[0-9a-fA-F]{2})|\\")
+"""In names and titles. ``sanitize_text_field`` deletes ``%2f``, importers lose backslashes, and ``wp_kses`` reads
+``&amp;#39;`` as a reference."""
 
 
 class Kept(NamedTuple):
@@ -109,6 +112,14 @@ def kept(html: str) -> Kept:
             parts.append(f"<{_SHORTCODE.sub('&#91;', inside) if '[' in inside else inside}>")
     parts.append(_kept_text(html[done:]))
     return Kept("".join(parts), commands)
+
+
+def field_html(text: str) -> str:
+    """Return text as HTML for a title or a name, which WordPress stores as HTML and filters as it does bodies."""
+    if text.isalnum():
+        return text
+    # With three digits, as WordPress itself writes references in names that it returns.
+    return _FIELD_MARKS.sub(lambda found: f"&#{ord(found[0]):03};", _kept_text(escape(text, quote=False)))
 
 
 def without_pings(html: str) -> str:

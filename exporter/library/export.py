@@ -70,6 +70,7 @@ def export_blog(
     force: bool = False,
     dry_run: bool = False,
     check: Callable[[State], None] = lambda _: None,
+    tell_mails: Callable[[int], None] = lambda _: None,
 ) -> list[Exported]:
     """Write the blog as a format, into ``target`` and, for what is not public, ``target.NOT-PUBLIC``.
 
@@ -83,6 +84,8 @@ def export_blog(
         force: replace an earlier export.
         dry_run: write nothing, and return the reports.
         check: called with the records before anything is written; may raise.
+        tell_mails: called before a folder is written with the number of mail addresses of commenters in it, unless
+            it is 0.
 
     Raises:
         UsageError: an option is invalid, nothing says which entries are public, or a folder cannot be written.
@@ -91,7 +94,7 @@ def export_blog(
     archive, target = Path(archive), Path(target)
     known = format_named(form)
     chosen = {"at": at, "since": options.since, "until": options.until, "category": options.category,
-              "tag": options.tag}  # fmt: skip
+              "tag": options.tag, "without-addresses": options.without_addresses or None}  # fmt: skip
     check_form(form, only=only, all_as_draft=options.declared.all_as_draft, chosen=chosen)
     version, as_of = read_consistently(
         archive, lambda reader: (reader.resolve(at), read_at(reader, reader.resolve(at)))
@@ -123,6 +126,7 @@ def export_blog(
                     folder,
                     both=len(folders) > 1,
                     dry_run=dry_run,
+                    tell_mails=tell_mails,
                 )
                 for side, folder in folders.items()
             ]
@@ -156,7 +160,7 @@ def check_form(form: str, *, only: Only, all_as_draft: bool, chosen: Mapping[str
         form: the format or target.
         only: which folders to write.
         all_as_draft: whether every entry becomes a draft.
-        chosen: the options that choose a part of the blog; ``None`` for those not given.
+        chosen: the options that leave something out; ``None`` for those not given.
 
     Raises:
         UsageError: the export would publish drafts, or would have private content that was not asked for.
@@ -314,9 +318,10 @@ def _side(
     *,
     both: bool,
     dry_run: bool,
+    tell_mails: Callable[[int], None],
 ) -> Exported:
     public = options.side is Side.PUBLIC
-    report = Report(public=public, both=both)
+    report = Report(public=public, both=both, tell_mails=tell_mails)
     if shown is not None:
         report.infer(shown.pattern.text, shown.matches)
     known = NAMED[form]

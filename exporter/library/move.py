@@ -98,12 +98,15 @@ class Watching:
         warn: called with a sentence about each problem.
         on_retry: called when a retry was scheduled.
         run: runs the move in an event loop.
+        tell_mails: called before anything is sent with the number of mail addresses of commenters to move, unless it
+            is 0.
     """
 
     tell: Callable[[MoveEvent], None] = lambda _: None
     warn: Callable[[str], None] = lambda _: None
     on_retry: Callable[[RetryEvent], None] = lambda _: None
     run: Callable[[Coroutine[Any, Any, list[Moved]]], list[Moved]] = _run
+    tell_mails: Callable[[int], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +223,9 @@ def move_blog(
                     and not (chosen.since or chosen.until or chosen.category or chosen.tag)
                 )
                 brought = {key for each in sides for key in each.plan.post_keys()} if of_all else None
+                mails = sum(each.plan.mails for each in sides)
+                if mails:
+                    mover.watching.tell_mails(mails)
                 known = _known(sides, chosen, lambda each: wordpress_posts(state, each, Report(), newest))
                 work = mover.move(sides, known, mapped, reader.path, chosen.service.timezone, brought)
                 done = mover.watching.run(work)

@@ -19,7 +19,7 @@ from exporter.export import importer_rules
 from exporter.export.comment_order import NoParent, Threaded, threaded
 from exporter.export.interface import Side
 from exporter.export.media import Media, PostPicture
-from exporter.export.post_html import as_html, cleaned, comment_html, report_bodies
+from exporter.export.post_html import as_html, cleaned, report_bodies
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.reasons import Reason, why_not_saved
 from exporter.export.report import Report
@@ -96,6 +96,11 @@ class PlannedPost:
         return cleaned(self.post.title).text
 
     @property
+    def html_title(self) -> str:
+        """Its title as HTML, as WordPress stores it."""
+        return importer_rules.stored_name(self.post.title)
+
+    @property
     def when(self) -> str:
         """Its date in the form of the REST API."""
         return gmt(self.post.when)
@@ -125,6 +130,7 @@ class Plan:
         shown_in: the ids of the entries that show each of these pictures.
         linked: the number of links from public posts, by host.
         comments: the number of comments.
+        mails: the number of these with the mail address of their writer.
         scheduled: whether WordPress may publish one of the posts at its date.
     """
 
@@ -142,6 +148,7 @@ class Plan:
         self.shown_in: dict[str, list[str]] = {}
         self.linked: Counter[str] = Counter()
         self.comments = 0
+        self.mails = posts.mails
         self.scheduled = False
         paths: dict[Path, None] = {}
         has_parents = False
@@ -199,9 +206,9 @@ class Plan:
         self._media.account(post, Reason.NOT_TAKEN, written=names, home=placed.posts.get)
         report_bodies(post, self._report, bodies=False)
         self._report.changed("entries", Reason.NOT_IN_IMPORTS, post.id, _unclean(post))
-        most = importer_rules.CATEGORY_CHARACTERS
-        if len(post.category) > most:
-            self._report.changed("entries", Reason.CATEGORY_CUT.at(most), post.id)
+        if any(map(importer_rules.is_term_cut, post.terms)):
+            cut = Reason.CATEGORY_CUT.at(importer_rules.CATEGORY_CHARACTERS)
+            self._report.changed("entries", cut, post.id)
         for reason in self._changes(post, placed):
             self._report.changed("entries", reason, post.id)
         self._posts.name_losses(post, comments=comments != 0)
@@ -240,7 +247,7 @@ class Plan:
         """Return the final fields of a post, given the records that it refers to."""
         post = planned.post
         fixed = {
-            "title": planned.title,
+            "title": planned.html_title,
             "date_gmt": planned.when,
             "status": self.status(post),
             "comment_status": "open" if post.record.comments_open else "closed",
@@ -365,7 +372,7 @@ class Plan:
         """
         found = planned.found
         author, url = importer_rules.commenter(found.comment, self._report)
-        text = cleaned(comment_html(found.comment)).text
+        text = cleaned(importer_rules.comment_text(found.comment)).text
         spam = found.comment.status is CommentStatus.SPAM and not found.visible
         said: dict[str, Any] = {
             "author_name": author or NOBODY,

@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from exporter import lossless_json
-from exporter.export.importer_rules import CATEGORY_CHARACTERS, nicename, nicenames, stored_name
+from exporter.export.importer_rules import nicename, nicenames, term_name
 from exporter.export.names import NAME_BYTES
 from exporter.export.posts import ExportPost
 from exporter.html.text import collapse
@@ -98,7 +98,7 @@ def planned_tags(names: Iterable[str]) -> dict[str, PlannedTerm]:
 
 
 def _term(name: str, slug: str, path: Path = ()) -> PlannedTerm:
-    return PlannedTerm(name, stored_name(name[:CATEGORY_CHARACTERS]), slug, path)
+    return PlannedTerm(name, term_name(name), slug, path)
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 from exporter.clock import Clock
 from exporter.errors import PrivateExposed, ServiceError
+from exporter.export.importer_rules import stored_name
 from exporter.export.media import PostPicture
 from exporter.html.text import collapse
 from exporter.message import listed, message
@@ -130,8 +131,9 @@ class Writer:
         info = picture.info
         named = collapse((info.title or info.name) if info is not None else "") or picture.name
         about = {} if info is None else {"description": info.description or "", "alt_text": collapse(info.alt)}
-        params = {**FILES.view, "slug": slug, "title": named[:_TEXT_CHARACTERS]}
-        params |= {name: text[:_TEXT_CHARACTERS] for name, text in about.items() if text}
+        texts = {"title": named, **about}
+        params = {**FILES.view, "slug": slug}
+        params |= {name: stored_name(text[:_TEXT_CHARACTERS]) for name, text in texts.items() if text}
         params |= {"post": str(parent)} if parent else {} if public else {"status": "private"}
         content_type = picture.asset.content_type or "application/octet-stream"
 
@@ -175,7 +177,7 @@ class Writer:
             PrivateExposed: the new home shows it to everybody, and it is not public.
         """
         fields = {
-            "title": planned.title if public else "",
+            "title": planned.html_title if public else "",
             "content": mark(planned.key, RESERVED),
             "slug": planned.slug,
             "date_gmt": planned.when,

@@ -188,6 +188,8 @@ def read_answers(asked: Asked, place: Destination, facts: BlogFacts, archive: Pa
         given["by_year"] = ticked(asked, "by_year")
     if form.printed:
         given["paper"] = chosen(asked, "paper", [str(each) for each in Paper])
+    if form.mails:
+        given["without_addresses"] = ticked(asked, "without_addresses")
     if given["only"] == "public" and ticked(asked, "rest"):
         given["only"] = "all"
     check_options(place.form, given)

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 _ABOUT: Final = "move"
 _TRIAL: Final = "--dry-run"
 _COMPARE: Final = "compare"
-_NAMES: Final = (*FLAG_SETTINGS, *CHOSEN, "new_home_user", "new_home_token_file", "allow_plain_http", "wordpress_body")
+_NAMES: Final = (
+    *FLAG_SETTINGS, *CHOSEN, "without_addresses", "new_home_user", "new_home_token_file", "allow_plain_http",
+    "wordpress_body",
+)  # fmt: skip
 _SECRET: Final = "password"  # noqa: S105 - the name of the field in the form
 
 
@@ -100,6 +103,7 @@ def _trial(window: Window, asked: Asked, archive: Path, facts: BlogFacts) -> lis
     read_flags(asked, facts, NAMED["wordpress"], given)
     if ticked(asked, "drafts"):
         given["all_as_draft"] = True
+    given["without_addresses"] = ticked(asked, "without_addresses")
     if ticked(asked, "rest"):
         given["only"] = "all"
     return [*command_words("move", given, "wordpress", str(archive), "--to", home, names=_NAMES), _TRIAL]

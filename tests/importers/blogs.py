@@ -39,7 +39,7 @@ class Blog:
     records: RecordSource
     root: Path
 
-    def export(self, form: str, target: Path, **options: Any) -> dict[str, Any]:
+    def export(self, form: str, target: Path, /, **options: Any) -> dict[str, Any]:
         """Write an export, by default of public records, and return its report."""
         chosen = ExportOptions(**{"declared": SAID, **options})
         report = Report()

@@ -8,6 +8,7 @@
  *     php wordpress.php write SITE            print the blog as WordPress' own export writes it
  *     php wordpress.php rows SITE             print its posts with their terms, authors, comments and featured pictures, as JSON
  *     php wordpress.php addresses SITE        print the addresses of all posts, as JSON, in the order of their numbers
+ *     php wordpress.php fields SITE           print what its themes show of titles and names, as JSON: a page for each post, with each field in an element i
  *     php wordpress.php render SITE           print what its themes show of each post's body, as JSON, in the order of their numbers
  *
  * The importer is a plugin that no package archive carries. Reading therefore goes through the functions of WordPress
@@ -38,6 +39,8 @@ if ( 'read' === $mode ) {
 	insert( json_decode( file_get_contents( $argv[3] ) ) );
 } elseif ( 'render' === $mode ) {
 	echo wp_json_encode( rendered() );
+} elseif ( 'fields' === $mode ) {
+	echo wp_json_encode( array_map( 'fields', all_posts() ) );
 } elseif ( 'rows' === $mode ) {
 	echo wp_json_encode( array_map( 'row', get_posts( array( 'post_type' => array( 'post', 'page' ), 'post_status' => 'any', 'numberposts' => -1 ) ) ) );
 } elseif ( 'addresses' === $mode ) {
@@ -125,6 +128,39 @@ function rendered() {
 		$shown[]         = apply_filters( 'the_content', get_the_content() );
 	}
 	return $shown;
+}
+
+function fields( $post ) {
+	$GLOBALS['post'] = $post;
+	$GLOBALS['more'] = 0;
+	setup_postdata( $post );
+	$terms = get_the_terms( $post, 'category' );
+	$above = array_filter( array_map( fn ( $term ) => get_term( $term->parent ), $terms ), fn ( $term ) => $term instanceof WP_Term );
+	$image = get_post_thumbnail_id( $post );
+	$shown = array(
+		'title'    => get_the_title( $post ),
+		'feed'     => get_the_title_rss(),
+		'author'   => get_the_author(),
+		'category' => strip_links( get_the_category_list( '', '', $post->ID ) ),
+		'parent'   => apply_filters( 'single_cat_title', reset( $above )->name ),
+		'tag'      => strip_links( get_the_tag_list( '', '', '', $post->ID ) ),
+		'file'     => get_the_title( $image ),
+		'lead'     => preg_match( '/class="more-link">(.*?)<\/a>/s', apply_filters( 'the_content', get_the_content() ), $found ) ? $found[1] : '',
+	);
+	$page  = wp_get_attachment_image( $image );
+	foreach ( $shown as $name => $html ) {
+		$page .= "<i class='$name'>$html</i>";
+	}
+	foreach ( get_comments( array( 'post_id' => $post->ID ) ) as $comment ) {
+		$page .= "<i class='commenter'>" . strip_links( get_comment_author_link( $comment ) ) . '</i>';
+		$said  = apply_filters( 'comment_text', get_comment_text( $comment ), $comment );
+		$page .= "<i class='comment'>" . ( preg_match( '/<b>(.*?)<\/b>/s', $said, $found ) ? $found[1] : '' ) . '</i>';
+	}
+	return $page;
+}
+
+function strip_links( $html ) {
+	return preg_replace( '/<\/?(?:a|ul|li)(?: [^>]*)?>/', '', $html );
 }
 
 class Reading {

@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
+from exporter.archive.archive import Archive
 from exporter.export.interface import ExportOptions, Side
+from exporter.export.targets import TARGETS
 from exporter.html.text import collapse, text_of
 from exporter.library.export import export_blog
 from exporter.model.kinds import Kind
 from exporter.model.publication import Declared
 from exporter.model.records import Category, Comment, Post
 from exporter.service.registry import service_of
+from tests.export.odd_texts import TEXTS, category_of, odd_blog
 from tests.importers.blogs import Blog
 from tests.source.reading import SETTINGS, back_up, comments_in, posts_in
 from tests.support.wide import AS_OF, WIDE, wide_blog
@@ -101,6 +104,38 @@ async def test_a_file_of_movable_type(tmp_path: Path) -> None:
     assert [str(said[name].kind) for name in ("よその日記", "ピン")] == ["trackback", "trackback"]
     assert said["よその日記"].title == "海を読んで"
     assert sorted(each.email for each in comments if each.email) == ["kamome@mail.example", "owner@mail.example"]
+
+
+@pytest.mark.parametrize(
+    ("form", "target"), [("wxr", None), ("wxr", "hatena"), ("movabletype", None), ("movabletype", "wordpress")]
+)
+async def test_titles_and_names_stay_the_same_texts(form: str, target: str | None, tmp_path: Path) -> None:
+    blog = Blog("odd", odd_blog(), tmp_path)
+    aim = None if target is None else TARGETS[target]
+    style = "" if aim is None or aim.blocks else "plain"
+    blog.export(form, tmp_path / "out", declared=Declared(), service=WIDE, as_of=AS_OF, title=TEXTS["canvas"],
+                target=aim, wordpress_body=style)  # fmt: skip
+    saved = await back_up(tmp_path / "out", tmp_path / "archive")
+    assert (saved.outcome.exit_code, saved.notes) == (0, ())
+    posts = {post.slug.removeprefix("slug-"): post for post in posts_in(tmp_path / "archive").values()}
+    comments = comments_in(tmp_path / "archive").values()
+    for name, text in TEXTS.items():
+        post = posts[name]
+        assert (post.title, post.tags, post.author) == (text, (text,), text)
+        parents = (text,) if form == "wxr" else ()
+        assert [(each.name, each.parents) for each in post.categories] == [(category_of(text), parents)]
+        assert form == "movabletype" or post.more_title == text
+        assert text in text_of(post.more) or post.more_title == text
+        said = [each for each in comments if each.post_id == post.id]
+        assert [each.name for each in said] == [text] * 2
+        assert all(text in (each.title, text_of(each.text).split("\n")[0]) for each in said)
+    if form == "wxr":
+        archive = Archive.open(tmp_path / "archive")
+        service = service_of(SETTINGS, "wxr")
+        files = [service.upload(raw) for _, raw in archive.records(Kind.FILES)]
+        assert sorted((each.title, each.alt) for each in files) == sorted((text, text) for text in TEXTS.values())
+        (user,) = (raw for _, raw in archive.records(Kind.USER))
+        assert service.blog_title(user) == TEXTS["canvas"]
 
 
 @pytest.mark.parametrize(("form", "style"), [("wxr", "html"), ("movabletype", "plain")])

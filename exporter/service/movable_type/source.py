@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, tzinfo
+from html import unescape
 from itertools import islice
 from typing import Any, BinaryIO, ClassVar, Final, Self
 from urllib.parse import urlsplit
@@ -196,7 +197,7 @@ class MovableType(ExportFile):
         if kind is Kind.ENTRY_LIST:
             title = raw.get("title")
             return str(title) if isinstance(title, str) else ""
-        return last_text(raw, "TITLE") or (last_text(raw, "AUTHOR") if kind is Kind.COMMENTS else "")
+        return _named(raw, "TITLE") or (_named(raw, "AUTHOR") if kind is Kind.COMMENTS else "")
 
     def list_item(self, raw: Raw, comments: int) -> dict[str, Any]:
         """Return an entry's list item without rendering the text."""
@@ -239,7 +240,7 @@ class MovableType(ExportFile):
         image = last_text(raw, "IMAGE")
         return Post(
             id=self.key(Kind.ENTRIES, raw) or "",
-            title=last_text(raw, "TITLE"),
+            title=_named(raw, "TITLE"),
             slug=last_text(raw, "BASENAME"),
             date=self._date(raw, problems)[0],
             category=categories[0].name if categories else "",
@@ -271,8 +272,8 @@ class MovableType(ExportFile):
             post_id=self.post_id(raw),
             date=date,
             has_time=has_time,
-            name=last_text(raw, "BLOG NAME" if ping else "AUTHOR"),
-            title=last_text(raw, "TITLE"),
+            name=_named(raw, "BLOG NAME" if ping else "AUTHOR"),
+            title=_named(raw, "TITLE"),
             text=last_text(raw, TEXT),
             url=last_text(raw, "URL"),
             deleted=False,
@@ -334,9 +335,15 @@ def _section(raw: Raw, name: str) -> str:
     return "\n".join(each for each in _all_texts(raw, name) if each)
 
 
+def _named(raw: Raw, name: str) -> str:
+    """Return a title or a name as text. Movable Type prints it as HTML, but many services write tags as text there."""
+    return unescape(last_text(raw, name))
+
+
 def _categories(raw: Raw) -> list[str]:
     """Return the categories, each once, the primary one first."""
-    return list(dict.fromkeys(filter(None, [*_all_texts(raw, "PRIMARY CATEGORY"), *_all_texts(raw, "CATEGORY")])))
+    found = [*_all_texts(raw, "PRIMARY CATEGORY"), *_all_texts(raw, "CATEGORY")]
+    return list(dict.fromkeys(filter(None, map(unescape, found))))
 
 
 def _tags(raw: Raw) -> Iterator[str]:
@@ -351,6 +358,7 @@ def _tags(raw: Raw) -> Iterator[str]:
             else:
                 tag = next((each for each in found.groups() if each is not None), "").strip()
                 at = found.end()
+            tag = unescape(tag)
             if tag and tag not in seen:
                 seen.add(tag)
                 yield tag

@@ -203,7 +203,7 @@ class WordPressRecords(StatedService):
             raw=raw,
             problems=tuple(read.problems),
             url=url,
-            alt=_text(raw, "alt_text"),
+            alt=_plain(_text(raw, "alt_text")),
             page=_text(raw, "link"),
         )
 

@@ -419,14 +419,15 @@ class WxrFile(ExportFile):
             raw=raw,
             problems=tuple(read.problems),
             url=url,
-            alt=_meta(raw, "_wp_attachment_image_alt"),
+            alt=unescape(_meta(raw, "_wp_attachment_image_alt")),
         )
 
     def user(self, raw: Raw) -> User:
         """Read the blog: its name is that of its only author, or its title."""
         authors = [each for each in all_of(raw.get("wp:author")) if isinstance(each, Mapping)]
         named = [
-            text_of(each.get("wp:author_display_name")) or text_of(each.get("wp:author_login")) for each in authors
+            unescape(text_of(each.get("wp:author_display_name"))) or text_of(each.get("wp:author_login"))
+            for each in authors
         ]
         name = named[0] if len(named) == 1 and named[0] else _plain(raw.get("title"))
         return User(self.key(Kind.USER, raw) or "", name, raw)
@@ -446,7 +447,7 @@ def _learn(known: _Known, members: Members) -> None:
     for each in all_of(members.get("wp:author"))[:_MAX_DEFINITIONS]:
         if isinstance(each, Mapping):
             login = text_of(each.get("wp:author_login"))
-            known.authors[login] = text_of(each.get("wp:author_display_name"))
+            known.authors[login] = unescape(text_of(each.get("wp:author_display_name")))
             known.author_ids.add(text_of(each.get("wp:author_id")).strip())
     known.author_ids.difference_update({"", "0"})
 
