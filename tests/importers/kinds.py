@@ -82,6 +82,7 @@ class Kind:
         shown: whether a page shows it.
         body: the entry's body.
         extra: other arguments of :func:`~tests.service.wxr_samples.item`.
+        everywhere: whether every entry has it, so that a report names all of them.
     """
 
     name: str
@@ -89,6 +90,18 @@ class Kind:
     shown: Callable[[Seen], bool]
     body: str = "<p>本文</p>"
     extra: Mapping[str, Any] = field(default_factory=dict)
+    everywhere: bool = False
+
+    def names(self, files: str) -> frozenset[str]:
+        """Return the names in a report of the entry, its comments and its files, which are at an address."""
+        written = f"{self.body}{self.extra}".replace("{files}", files)
+        comments = re.findall("comment_id>([0-9]+)<", written)
+        addresses = re.findall(f"{re.escape(files)}/[a-z.0-9]+", written)
+        return frozenset({str(KINDS.index(self) + 1), *comments, *addresses})
+
+
+def _said(number: int, text: str, **fields: object) -> str:
+    return comment(number, text, **{"comment_author_email": "", **fields})
 
 
 def folded(text: str) -> str:
@@ -287,17 +300,17 @@ KINDS: Final = (
     Kind("text: paragraphs and line breaks", "zqtextqz", lambda seen: lines(seen.body)[:3] == ["一行目", "二行目", "次の段落"], "<p>一行目<br>二行目</p><p>次の段落</p>"),
     Kind("title", "zqtitleqz", lambda seen: folded(seen.title) == _TITLE),
     Kind("date", "zqdateqz", _date, extra={"post_date": "2024-04-01 00:30:00", "post_date_gmt": "2024-03-31 15:30:00"}),
-    Kind("author", "zqauthorqz", lambda seen: "海野 花子" in seen.facts.get("author", ())),
+    Kind("author", "zqauthorqz", lambda seen: "海野 花子" in seen.facts.get("author", ()), everywhere=True),
     Kind("categories below each other", "zqcategoryqz", lambda seen: {"旅", "京都", "寺"} <= set(" ".join(seen.facts.get("category", ())).replace("/", " ").replace("›", " ").split()), extra={"categories": terms([("category", "%e5%af%ba", "寺")])}),
-    Kind("tags", "zqtagqz", lambda seen: {"紅葉", "C++"} <= set(seen.facts.get("tag", ())), extra={"categories": terms([("post_tag", "momiji", "紅葉"), ("post_tag", "c-2", "C++")])}),
+    Kind("tags", "zqtagqz", lambda seen: {"紅葉", "C++"} <= {each.lstrip("#") for each in seen.facts.get("tag", ())}, extra={"categories": terms([("post_tag", "momiji", "紅葉"), ("post_tag", "c-2", "C++")])}),
     Kind("old address", "zqslugqz", _address, extra={"post_name": "umi-no-namae", "link": f"{HOST}/2024/04/umi-no-namae/"}),
     Kind("excerpt", "zqexcerptqz", lambda seen: any("手で書いた抜粋" in each for each in seen.facts.get("excerpt", ())), extra={"excerpt": "手で書いた抜粋"}),
     Kind("featured picture", "zqcoverqz", lambda seen: any(seen.load(urljoin(seen.url, each)) is not None for each in seen.facts.get("cover", ())), extra={"extra": meta("_thumbnail_id", "904")}),
     Kind("page", "zqpageqz", lambda seen: any("page" in each for each in seen.facts.get("type", ())), extra={"post_type": "page"}),
-    Kind("comments", "zqsaidqz", lambda seen: all(each in seen.text for each in ("よみました", "カモメ", "二行目のひとこと")) and any(each.attributes.get("href", "") == "https://kamome.example/" for each in seen.page.css("a[href]")), extra={"extra": comment(11, "よみました\n二行目のひとこと", comment_author="カモメ", comment_author_url="https://kamome.example/")}),
-    Kind("threads of comments", "zqthreadqz", _thread, extra={"extra": comment(21, "最初のひとこと", comment_author="カモメ") + comment(22, "それへの返事", comment_parent=21, comment_author="かに", comment_date="2024-04-03 09:30:00", comment_date_gmt="2024-04-03 00:30:00")}),
-    Kind("the owner's comments", "zqownerqz", lambda seen: "ぬしの返事" in seen.text and bool(re.search("bypostauthor|ブログの持ち主", seen.page.html or "")), extra={"extra": comment(31, "ぬしの返事", comment_author="海野 花子", comment_user_id=1)}),
-    Kind("trackbacks and pingbacks", "zqpingqz", lambda seen: "よその記事から" in seen.text and bool(re.search("(?i)pingback|ピンバック", seen.page.html or "")), extra={"extra": comment(41, "よその記事から", comment_author="よその日記", comment_author_url="https://other.example/1", comment_type="pingback")}),
+    Kind("comments", "zqsaidqz", lambda seen: all(each in seen.text for each in ("よみました", "カモメ", "二行目のひとこと")) and any(each.attributes.get("href", "") == "https://kamome.example/" for each in seen.page.css("a[href]")), extra={"extra": _said(1011, "よみました\n二行目のひとこと", comment_author="カモメ", comment_author_url="https://kamome.example/")}),
+    Kind("threads of comments", "zqthreadqz", _thread, extra={"extra": _said(1021, "最初のひとこと", comment_author="カモメ") + _said(1022, "それへの返事", comment_parent=1021, comment_author="かに", comment_date="2024-04-03 09:30:00", comment_date_gmt="2024-04-03 00:30:00")}),
+    Kind("the owner's comments", "zqownerqz", lambda seen: "ぬしの返事" in seen.text and bool(re.search("bypostauthor|ブログの持ち主", seen.page.html or "")), extra={"extra": _said(1031, "ぬしの返事", comment_author="海野 花子", comment_user_id=1)}),
+    Kind("trackbacks and pingbacks", "zqpingqz", lambda seen: "よその記事から" in seen.text and bool(re.search("(?i)pingback|ピンバック", seen.page.html or "")), extra={"extra": _said(1041, "よその記事から", comment_author="よその日記", comment_author_url="https://other.example/1", comment_type="pingback")}),
     Kind("headings and rules", "zqheadingqz", lambda seen: len([each for each in seen.all("h1, h2, h3, h4, h5, h6") if folded(each.text()) in {"大見出し", "小見出し"}]) == 2 and len(seen.all("hr")) >= 1, "<h2>大見出し</h2><p>文</p><h3>小見出し</h3><hr><p>終</p>"),
     Kind("emphasis", "zqemphasisqz", lambda seen: seen.texts("strong, b")[:1] == ["太「字」"] and seen.texts("em, i")[:1] == ["斜め"], "<p>とても<strong>太「字」</strong>で、<em>斜め</em>です</p>"),
     Kind("struck, marked, sub- and superscript", "zqmarkqz", lambda seen: [seen.texts(css)[:1] for css in ("s, del, strike", "sub", "sup", "mark")] == [["消"], ["2"], ["3"], ["印"]], "<p><del>消</del>H<sub>2</sub>O m<sup>3</sup><mark>印</mark></p>"),
@@ -325,7 +338,7 @@ KINDS: Final = (
     Kind("links to own entries", "zqownlinkqz", lambda seen: seen.lookup(urljoin(seen.url, seen.links().get("別の記事", ""))) == "zqtextqz", f'<p><a href="{HOST}/2024/04/zqtextqz/">別の記事</a></p>'),
     Kind("WordPress' footnotes", "zqnoteqz", _footnotes, _NOTES, {"extra": meta("footnotes", _NOTES_META)}),
     Kind("synced patterns", "zqpatternqz", lambda seen: "型の中の文" in folded(seen.body.text()), f'<p>前</p>\n<!-- wp:block {{"ref":{PATTERN}}} /-->\n<p>後</p>'),
-    Kind("what readers did not see stays out", "zqsecretsqz", lambda seen: "見える" in seen.text and (SECRET not in seen.text or "承認待ち" in seen.text), "<p>見える</p>", {"extra": comment(51, SECRET, comment_approved="0")}),
+    Kind("what readers did not see stays out", "zqsecretsqz", lambda seen: "見える" in seen.text and (SECRET not in seen.text or "承認待ち" in seen.text), "<p>見える</p>", {"extra": _said(1051, SECRET, comment_approved="0")}),
 )  # fmt: skip
 """Kinds in the order of the table."""
 

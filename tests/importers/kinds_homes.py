@@ -29,7 +29,7 @@ from exporter.service.wxr.source import WxrFile
 from tests.export.mt_readers import moment, read_carelessly
 from tests.importers.blogs import Blog
 from tests.importers.conftest import ROOT, Tool, serving
-from tests.importers.kinds import HOST, KINDS, SECRET, WORD, Seen, dom, folded
+from tests.importers.kinds import HOST, SECRET, WORD, Seen, dom, folded
 from tests.importers.sites import GENERATORS
 from tests.importers.wordpress_site import Site, running_site
 
@@ -37,7 +37,6 @@ SCRIPT: Final = Path(__file__).parent / "wordpress.php"
 BASE: Final = "https://example.org"
 """The address of the sites in the generators' settings."""
 _REFRESH: Final = re.compile(r'http-equiv="?refresh"? content="[^"]*url=([^"]*)"', re.IGNORECASE)
-_PLAYERS: Final = {"author": ".wp-block-post-author-name", "date": ".wp-block-post-date time"}
 
 Report = Mapping[str, Any]
 
@@ -275,8 +274,6 @@ def _told(text: list[str], article: LexborNode) -> dict[str, list[str]]:
 
 _MICROMARK: Final = """
 import {readFileSync} from "node:fs";
-import {createRequire} from "node:module";
-const load = (name) => import(createRequire(process.env.NODE_PATH + "/").resolve(name));
 const {micromark} = await import(process.env.NODE_PATH + "/micromark/index.js");
 const {gfm, gfmHtml} = await import(process.env.NODE_PATH + "/micromark-extension-gfm/index.js");
 const pages = JSON.parse(readFileSync(process.argv[2], "utf8"));
@@ -451,7 +448,7 @@ def move(tool: Tool, kept: Kept, folder: Path) -> Iterator[Home]:
         assert done.stdout, done.stderr.decode()
         (folder / "said.json").write_bytes(done.stdout)
         (side,) = json.loads(done.stdout.splitlines()[0])["sides"]
-        yield _wordpress(tool, site, side["report"])
+        yield _wordpress(tool, site, side)
 
 
 def _names(site: Site) -> AddressPattern:
@@ -514,4 +511,3 @@ TARGETS: Final[Mapping[str, Homes]] = {
     "Atom": atom,
 }
 """The targets in the order of the table."""
-assert len({kind.word for kind in KINDS}) == len(KINDS)

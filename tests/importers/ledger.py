@@ -69,11 +69,12 @@ class ShownRow:
 
 
 class Ledger:
-    """The rows of a run."""
+    """The rows of a run, and the cells of kinds of content by target."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self.shown: list[ShownRow] = []
+        self.kinds: dict[str, dict[str, str]] = {}
 
     def enter_shown(
         self, form: str, consumer: str, blog: str, given: Shown, found: Shown, missed: Sequence[str],
@@ -165,3 +166,31 @@ def as_markdown(rows: list[Row]) -> str:
             "| " + " | ".join([row.form, row.consumer, row.blog, *cells, f"{row.seconds:.1f}", row.why]) + " |"
         )
     return "\n".join(lines) + "\n"
+
+
+def kinds_as_markdown(seen: Mapping[str, Mapping[str, str]]) -> str:
+    """Return a table of kinds of content and targets, and its notes.
+
+    Args:
+        seen: for each target and kind ``✓``, or another mark and after a space the reason.
+    """
+    notes: dict[str, int] = {}
+    lines = ["| Kind | " + " | ".join(seen) + " |", "|---" * (len(seen) + 1) + "|"]
+    for kind in next(iter(seen.values())):
+        cells = []
+        for target in seen:
+            mark, _, reason = seen[target][kind].partition(" ")
+            cells.append(f"{mark} {notes.setdefault(reason, len(notes) + 1)}" if reason else mark)
+        lines.append("| " + " | ".join([kind, *cells]) + " |")
+    return "\n".join([*lines, "", *(f"{number}. {reason}" for reason, number in notes.items())]) + "\n"
+
+
+def kinds_in(table: str) -> dict[str, dict[str, str]]:
+    """Read such a table back."""
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("|")]
+    notes = dict(re.findall(r"^([0-9]+)\. (.*)$", table, re.MULTILINE))
+    found: dict[str, dict[str, str]] = {}
+    for at, target in enumerate(rows[0][1:] if rows else [], 1):
+        split = {row[0]: row[at].split(" ") for row in rows[2:]}
+        found[target] = {kind: " ".join([mark, *(notes[each] for each in note)]) for kind, (mark, *note) in split.items()}
+    return found

@@ -64,7 +64,8 @@ function insert( $posts ) {
 		$post    = array( 'post_title' => $title, 'post_content' => $content, 'post_status' => 'publish', 'post_author' => 1 );
 		$post   += isset( $row[3] ) ? array( 'post_date' => $row[3]->date, 'post_name' => $row[3]->name, 'post_excerpt' => $row[3]->excerpt ?? '' ) : array();
 		if ( isset( $row[3]->author ) ) {
-			$post['post_author'] = username_exists( $row[3]->author ) ?: wp_insert_user( array( 'user_login' => $row[3]->author, 'user_pass' => 'secret' ) );
+			$login               = md5( $row[3]->author );
+			$post['post_author'] = username_exists( $login ) ?: wp_insert_user( array( 'user_login' => $login, 'user_pass' => 'secret', 'display_name' => $row[3]->author ) );
 		}
 		$made = wp_insert_post( wp_slash( $post ) );
 		wp_set_post_tags( $made, $row[3]->tags ?? '' );
