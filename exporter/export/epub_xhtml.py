@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from exporter.html.anchors import ANCHOR, FOOTNOTE, Footnote
 from exporter.html.embedded import embeds
 from exporter.html.page_sanitizer import ID_PREFIX
+from exporter.html.safe_html import code_language
 from exporter.html.tree import BLOCKS, CODE_BLOCKS, DROPPED, HEADINGS, LISTS, Element, holders, styled_as, tag_set
 
 _ROW_GROUPS: Final = tag_set("tbody tfoot thead")
@@ -111,6 +112,9 @@ def _has_ruby(node: Element) -> bool:
 def _blank(nodes: Nodes) -> bool:
     return all(isinstance(node, str) and not node.strip() for node in nodes)
 
+
+FOLD: Final = '<div class="details"'
+"""Begins a part that was folded."""
 
 _MAX_DEPTH: Final = 60
 _INLINE: Final = tag_set(
@@ -219,14 +223,15 @@ class _Writer:
     def _wrapped(self, tag: str, node: Element, where: int) -> str:
         """Write an element that may hold anything; a name that says more than the tag becomes a class."""
         known = f' class="{node.tag}"' if tag == "div" and node.tag != "div" else ""
-        return f"<{tag}{known}>{self.inside(node.children, where)}</{tag}>"
+        return f"<{tag}{known}{_direction(node)}>{self.inside(node.children, where)}</{tag}>"
 
     def _phrase(self, tag: str, node: Element, where: int) -> str:
         """Write an element that must not hold blocks; one that does becomes a ``div``."""
         if id(node) in self._holders:
             return self._wrapped("div", node, where)
         content = self.inside(node.children, where & ~_BLOCKS)
-        return f"<{tag}>{content}</{tag}>" if content.strip() or tag == "pre" else content
+        said = f"{_direction(node)}{_language(node)}"
+        return f"<{tag}{said}>{content}</{tag}>" if content.strip() or tag == "pre" else content
 
     def _inline(self, node: Element, where: int) -> str:
         tag = _SAME_AS.get(node.tag, node.tag)
@@ -249,7 +254,7 @@ class _Writer:
         tag = "ol" if node.tag == "ol" else "ul"
         start = node.attributes.get("start", "")
         first = f' start="{start}"' if tag == "ol" and _PLACES.fullmatch(start) else ""
-        return f"<{tag}{first}>\n{items}</{tag}>" if items else ""
+        return f"<{tag}{first}{_direction(node)}>\n{items}</{tag}>" if items else ""
 
     def _definitions(self, node: Element, where: int) -> str:
         parts = definitions(node)
@@ -362,6 +367,16 @@ _SPECIAL: Final[dict[str, Callable[[_Writer, Element, int], str]]] = {
     **dict.fromkeys(_PLAYERS, _Writer._player),
     **dict.fromkeys(("rp", "rtc"), lambda _writer, _node, _where: ""),
 }
+
+
+def _direction(node: Element) -> str:
+    found = node.attributes.get("dir", "").strip().lower()
+    return f' dir="{found}"' if found in {"rtl", "ltr"} else ""
+
+
+def _language(node: Element) -> str:
+    found = code_language(node.attributes.get("class", "")) if node.tag in {"code", "pre"} else None
+    return f' class="{escape(found)}"' if found else ""
 
 
 def _reference(label: str, time: str) -> str:

@@ -17,6 +17,7 @@ from exporter.export.parts import Part
 from exporter.export.post_html import cleaned, comments_html, escaped, report_bodies, safe_body
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.reasons import Reason
+from exporter.export.site_generators import own_prefix
 from exporter.html.text import collapse
 from exporter.message import message
 from exporter.text import visible
@@ -36,8 +37,11 @@ def feed_posts(posts: Posts, media: Media) -> Iterator[ExportPost]:
 def feed_body(post: ExportPost, media: Media) -> str:
     """Return a post's whole text, and its comments if it has them, as HTML without active content."""
     lead = escaped(post.record.more_title.strip())
-    parts = [safe_body(media.rewritten(post.record.body)), f"<h2>{lead}</h2>" if lead else ""]
-    parts += [safe_body(media.rewritten(post.record.more)), comments_html(post)]
+    body, more = (
+        safe_body(media.rewritten(part), media.places(post), own_prefix(post.id))
+        for part in (post.record.body, post.record.more)
+    )
+    parts = [body, f"<h2>{lead}</h2>" if lead else "", more, comments_html(post)]
     return "\n".join(part for part in parts if part)
 
 

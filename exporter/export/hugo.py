@@ -74,7 +74,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     def home(post: ExportPost) -> str:
         return site_path(section(post), page_name(post).lower())  # as Hugo writes the paths of pages
 
-    yield from PageWriter(posts, "", home, place, head, risky=_is_misread).pages()
+    yield from PageWriter(posts, "", home, place, head, risky=_is_misread, redirects=True).pages()
 
 
 FORMAT: Final = Format(

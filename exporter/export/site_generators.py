@@ -95,6 +95,7 @@ class PageWriter:
         finish: returns a body's final text, given the text and the names of its pictures.
         line_break: what breaks a line of Markdown.
         footnotes: whether the generator knows those of Markdown, by labels that become ids; it writes them at the end.
+        redirects: whether the generator itself redirects from the old paths in the front matter.
         prefix: returns the prefix for ids and labels in a post's text, by the post's id.
     """
 
@@ -109,6 +110,7 @@ class PageWriter:
     finish: Callable[[str, list[str]], str] = lambda text, _: text
     line_break: str = HARD_BREAK
     footnotes: bool = False
+    redirects: bool = False
     prefix: Callable[[str], str] = own_prefix
     _media: Media = field(init=False)
     _html: bool = field(init=False)
@@ -175,6 +177,8 @@ class PageWriter:
                 self.posts.report.limit(Reason.CSV_ONLY, post.id)
             else:
                 found.append(path)
+        if found and not self.redirects and Part.ADDRESS in self.posts.holds:
+            self.posts.report.limit(Reason.ADDRESS_UNUSED, post.id)
         return found or None
 
     def _text(self, body: str, post: ExportPost, other: str, footnotes: int = 0) -> Markdown:

@@ -193,6 +193,10 @@ def _cells(row: Element) -> list[Element] | None:
     return cells if all(_is_simple(cell) for cell in cells) else None
 
 
+def _is_turned(block: Element) -> bool:
+    return block.tag in _TURNED and block.attributes.get("dir", "").strip().lower() == "rtl"
+
+
 def _elements(parent: Element) -> Iterator[Element]:
     return (child for child in parent.children if isinstance(child, Element))
 
@@ -216,6 +220,9 @@ _MAX_NESTING = 14
 
 _OWN_HTML_BLOCK = frozenset({"details", "dialog", "dl", "table"})
 """Tags that begin an HTML block (CommonMark 4.6, condition 6); others are put into a ``div``."""
+
+_TURNED = LISTS | HEADINGS.keys() | {"article", "blockquote", "div", "p", "section"}
+"""Blocks that stay HTML if their text runs from right to left, which Markdown cannot say."""
 
 _Leave = Callable[[], None]
 _Level = tuple[Iterator[Element | str], _Leave]
@@ -290,7 +297,7 @@ class BlockWriter:
         self._flush()
         if tag == "table":
             self._markdown_or_html("table", gfm_table(element, self._marks[-1]), element)
-        elif tag in HTML_BLOCKS:
+        elif tag in HTML_BLOCKS or _is_turned(element):
             self._html(element)
         elif tag in CODE_BLOCKS:
             code = None if any(mark.kind != "tag" for mark in self._marks[-1]) else code_block(element)

@@ -303,7 +303,7 @@ KINDS: Final = (
     Kind("author", "zqauthorqz", lambda seen: "海野 花子" in seen.facts.get("author", ()), everywhere=True),
     Kind("categories below each other", "zqcategoryqz", lambda seen: {"旅", "京都", "寺"} <= set(" ".join(seen.facts.get("category", ())).replace("/", " ").replace("›", " ").split()), extra={"categories": terms([("category", "%e5%af%ba", "寺")])}),
     Kind("tags", "zqtagqz", lambda seen: {"紅葉", "C++"} <= {each.lstrip("#") for each in seen.facts.get("tag", ())}, extra={"categories": terms([("post_tag", "momiji", "紅葉"), ("post_tag", "c-2", "C++")])}),
-    Kind("old address", "zqslugqz", _address, extra={"post_name": "umi-no-namae", "link": f"{HOST}/2024/04/umi-no-namae/"}),
+    Kind("old address", "zqslugqz", _address, extra={"post_name": "umi-no-namae", "link": f"{HOST}/2024/04/umi-no-namae/"}, everywhere=True),
     Kind("excerpt", "zqexcerptqz", lambda seen: any("手で書いた抜粋" in each for each in seen.facts.get("excerpt", ())), extra={"excerpt": "手で書いた抜粋"}),
     Kind("featured picture", "zqcoverqz", lambda seen: any(seen.load(urljoin(seen.url, each)) is not None for each in seen.facts.get("cover", ())), extra={"extra": meta("_thumbnail_id", "904")}),
     Kind("page", "zqpageqz", lambda seen: any("page" in each for each in seen.facts.get("type", ())), extra={"post_type": "page"}),

@@ -310,7 +310,8 @@ def own_markdown(tool: Tool, kept: Kept, folder: Path) -> Iterator[Home]:
             assert body is not None
             text = title.text()
             title.decompose()
-            pages[word[0]] = Seen(site.address(file), page, body, text, _headed(head), site.load, lookup)
+            facts = _headed(head) | {"cover": [each.attributes.get("src") or "" for each in page.css("img")]}
+            pages[word[0]] = Seen(site.address(file), page, body, text, facts, site.load, lookup)
     yield Home(pages, leaked=False, report=None)
 
 
@@ -321,7 +322,7 @@ def _headed(head: str) -> dict[str, list[str]]:
     return {
         "date": [str(front.get("date"))], "author": [front.get("author", "")], "tag": front.get("tags") or [],
         "category": [*(front.get("categories") or []), *paths], "excerpt": [front.get("excerpt", "")],
-        "type": [front.get("kind", "")], "address": [front.get("permalink", "")], "cover": [front.get("featured", "")],
+        "type": [front.get("kind", "")], "address": [front.get("permalink", "")],
     }  # fmt: skip
 
 
