@@ -18,8 +18,8 @@ from typing import Final, NamedTuple
 
 from exporter.export.book_cover import chosen_picture
 from exporter.export.epub_chapter import FOREIGN, BookLinks, BookPages, chapter_name
-from exporter.export.epub_xhtml import FOLD
 from exporter.export.epub_pages import page_id, with_page_breaks
+from exporter.export.epub_xhtml import FOLD
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, Copy, ExportFile, Packed
 from exporter.export.media import Media

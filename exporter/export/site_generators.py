@@ -42,6 +42,10 @@ BETWEEN_TAGS: Final = "^(?!(?:<br>)+\n|<hr>\n)<[a-z][^\n]*>\n\n"
 """A tag on a separate line, except breaks: some Markdown readers do not read Markdown below it."""
 
 
+INDENT: Final = "&#12288;"
+"""An ideographic space that no program strips."""
+_IDEOGRAPHIC: Final = "\u3000"
+
 Head = dict[str, Any]
 """The front matter of a page; a value of ``None`` is left out."""
 
@@ -150,7 +154,9 @@ class PageWriter:
         clean = visible_xml("\n\n".join(part for part in parts if part))
         self.posts.report.changed("entries", Reason.NOT_IN_PAGES, post.id, clean.characters)
         names = [] if self.way is None else [each.name for each in self._media.pictures(post) if each.source]
-        return f"{self.finish(clean.text, names)}\n"
+        text = self.finish(clean.text, names)
+        # Astro strips the text of a page, and takes the space that begins a Japanese paragraph for white space.
+        return f"{INDENT if text.startswith(_IDEOGRAPHIC) else ''}{text.removeprefix(_IDEOGRAPHIC)}\n"
 
     def _facts(self, post: ExportPost) -> FrontFacts:
         found = ([category.name for category in post.categories], post.tags)

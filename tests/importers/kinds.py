@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from exporter.html.tree import tag_set
 from tests.service.wxr_samples import cdata, channel, comment, item, meta, terms
 from tests.support.pictures import png
 
@@ -22,7 +23,7 @@ WORD: Final = re.compile("zq[a-z]+qz")
 SECRET: Final = "zqsecretqz"
 """In all that readers of the blog never saw."""
 _JAPAN: Final = ZoneInfo("Asia/Tokyo")
-_BLOCKS: Final = frozenset("p div h1 h2 h3 h4 h5 h6 ul ol li pre blockquote table tr figure section dl dt dd hr".split())
+_BLOCKS: Final = tag_set("p div h1 h2 h3 h4 h5 h6 ul ol li pre blockquote table tr figure section dl dt dd hr")
 _QUOTES: Final = str.maketrans("“”‘’′″‐‑\u00a0", "\"\"'''\"-- ")
 
 
@@ -229,7 +230,9 @@ def _leads(seen: Seen, *addresses: str) -> bool:
 def _places(seen: Seen) -> bool:
     ids = {each.attributes.get(name) for name in ("id", "name") for each in seen.page.css(f"[{name}]")}
     found = [href for text, href in seen.links().items() if text in {"へ飛ぶ", "1", "[1]", "戻る", "戻"}]
-    inside = [urlsplit(href).fragment for href in found if urlsplit(urljoin(seen.url, href)).path == urlsplit(seen.url).path]
+    inside = [
+        urlsplit(href).fragment for href in found if urlsplit(urljoin(seen.url, href)).path == urlsplit(seen.url).path
+    ]
     return len(inside) >= 2 and all(unquote(each) in ids or each in ids for each in inside)
 
 
@@ -247,7 +250,11 @@ def _links(seen: Seen) -> bool:
     found = seen.links()
     return found.get("外") == "https://other.example/?a=1&b=2#c" and all(
         found.get(text, "").lower() == address
-        for text, address in {"手紙": "mailto:a@mail.example", "電話": "tel:+81312345678", "LINE": "line://msg/text/a"}.items()
+        for text, address in {
+            "手紙": "mailto:a@mail.example",
+            "電話": "tel:+81312345678",
+            "LINE": "line://msg/text/a",
+        }.items()
     )
 
 
@@ -261,7 +268,9 @@ def _pictures(seen: Seen) -> bool:
 
 
 _RUBY: Final = "<p><ruby>海<rp>(</rp><rt>うみ</rt><rp>)</rp></ruby>へ</p>"
-_TASKS: Final = '<ul><li><input type="checkbox" checked disabled> 済んだ</li><li><input type="checkbox" disabled> まだ</li></ul>'
+_TASKS: Final = (
+    '<ul><li><input type="checkbox" checked disabled> 済んだ</li><li><input type="checkbox" disabled> まだ</li></ul>'
+)
 _CODE: Final = '<pre class="wp-block-code"><code lang="python" class="language-python">def f(a):\n    return a &lt; 1 and \'*x*\'</code></pre>'
 _FLASH: Final = (
     '<object width="425" height="344"><param name="movie" value="http://www.youtube.com/v/abcdefghijk"></param>'
@@ -379,7 +388,9 @@ def _title(kind: Kind) -> str:
 def _attachment(number: int, name: str, files: str) -> str:
     extra = f"<wp:attachment_url>{cdata(f'{files}/{name}')}</wp:attachment_url>\n" + meta("_wp_attached_file", name)
     extra += meta("_wp_attachment_image_alt", "絵の説明")
-    return item(number, "", title=name, extra=extra, post_type="attachment", status="inherit", post_name=f"file-{number}")
+    return item(
+        number, "", title=name, extra=extra, post_type="attachment", status="inherit", post_name=f"file-{number}"
+    )
 
 
 def dom(html: str) -> LexborNode:

@@ -242,7 +242,9 @@ def own_site(_tool: Tool, kept: Kept, _folder: Path) -> Iterator[Home]:
     """The archive's own site; it shows its owner everything, and marks what is not public."""
     folder = kept.root / "latest" / "site"
     site = Built(folder.parent.parent)
-    listed = {Path(each.attributes.get("href") or "").name for each in dom((folder / "pages.html").read_text()).css("main a")}
+    listed = {
+        Path(each.attributes.get("href") or "").name for each in dom((folder / "pages.html").read_text()).css("main a")
+    }
     yield Home(dict(_own_pages(site, sorted((folder / "entry").glob("*.html")), listed)), leaked=False, report=None)
 
 
@@ -265,7 +267,7 @@ def _own_pages(site: Built, files: Iterable[Path], listed: Container[str]) -> It
 def _told(text: list[str], article: LexborNode) -> dict[str, list[str]]:
     """Return the facts of a page that shows them in lines of text."""
     parts = [part for line in text for part in re.split(" · |: ", line)]
-    facts = {name: parts for name in ("author", "category", "tag", "type", "excerpt")}
+    facts = dict.fromkeys(("author", "category", "tag", "type", "excerpt"), parts)
     facts["date"] = [each.attributes.get("datetime") or "" for each in article.css("time")][:1] or parts
     facts["excerpt"] = [folded(article.text())]
     facts["cover"] = [each.attributes.get("src") or "" for each in article.css("img")]
@@ -396,7 +398,13 @@ def atom(tool: Tool, kept: Kept, folder: Path) -> Iterator[Home]:
         assert body is not None
         assert word is not None
         title = each["title"] if each["type"] == "text/plain" else dom(each["title"]).text()
-        facts = {"date": [each["date"]], "author": [each["author"]], "tag": each["tags"], "category": each["tags"], "excerpt": [each["summary"]]}
+        facts = {
+            "date": [each["date"]],
+            "author": [each["author"]],
+            "tag": each["tags"],
+            "category": each["tags"],
+            "excerpt": [each["summary"]],
+        }
         pages[word[0]] = Seen(each["link"], page, body, title, facts, lambda _: None, lookup)
     yield Home(pages, _leaked([file]), report)
 

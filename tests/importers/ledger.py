@@ -192,5 +192,7 @@ def kinds_in(table: str) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for at, target in enumerate(rows[0][1:] if rows else [], 1):
         split = {row[0]: row[at].split(" ") for row in rows[2:]}
-        found[target] = {kind: " ".join([mark, *(notes[each] for each in note)]) for kind, (mark, *note) in split.items()}
+        found[target] = {
+            kind: " ".join([mark, *(notes[each] for each in note)]) for kind, (mark, *note) in split.items()
+        }
     return found

@@ -27,7 +27,7 @@ Cells = Callable[[str], dict[str, str]]
 
 
 @pytest.fixture(scope="module")
-def cells(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cells]:  # noqa: F811 - the fixture
+def cells(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cells]:
     """Return a function that imports an export of the blog into a target, and judges each kind; once for each target."""
     folder = tmp_path_factory.mktemp("kinds")
     write_files(folder / "files")
@@ -35,7 +35,9 @@ def cells(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with serving(folder / "files") as address:
         files = address.rstrip("/")
         (folder / "blog.xml").write_text(blog_file(files), encoding="utf-8")
-        wanted = settings(assets="linked", allow_private_network="yes", site="yes", markdown="yes", timezone="Asia/Tokyo")
+        wanted = settings(
+            assets="linked", allow_private_network="yes", site="yes", markdown="yes", timezone="Asia/Tokyo"
+        )
         made = asyncio.run(saved(folder / "blog.xml", folder / "archive", wanted))
         assert (made.outcome.exit_code, made.outcome.problems) == (0, [])
 
@@ -67,16 +69,18 @@ def said(kind: Kind, report: Report, files: str) -> str:
     for part, mark in PARTS.items():
         for row in report[part]:
             ids = row.get("ids") or row.get("entries") or []
-            if row["code"] != PICTURE_LOST and names.intersection(ids) and (kind.everywhere or not plain.intersection(ids)):
+            if (
+                row["code"] != PICTURE_LOST
+                and names.intersection(ids)
+                and (kind.everywhere or not plain.intersection(ids))
+            ):
                 reason = row.get("reason") or row.get("what") or row["limit"]
                 return f"{LOST if row['code'] == NOT_HELD else mark} {reason}"
     return ""
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_each_kind_is_shown_or_said(
-    cells: Cells, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, target: str
-) -> None:
+def test_each_kind_is_shown_or_said(cells: Cells, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, target: str) -> None:
     monkeypatch.setenv("ASTRO_TELEMETRY_DISABLED", "1")
     found = cells(target)
     lost = [f"{kind} {cell}" for kind, cell in found.items() if cell.startswith(UNSAID)]
