@@ -93,6 +93,7 @@ _ATTRIBUTES: Final[dict[str, dict[str, _Check]]] = {
     "video": {"poster": safe_image_url, **_PLAYER},
 }
 _ANYWHERE: Final[dict[str, _Check]] = {"dir": _direction}
+_CHECKS: Final = {tag: checks | _ANYWHERE for tag, checks in _ATTRIBUTES.items()}
 _KEPT_MEDIA = frozenset({"source", "track"})
 
 
@@ -146,7 +147,7 @@ def _tags(element: Element) -> tuple[str, _Closing]:
 def _attributes(element: Element) -> dict[str, str]:
     if not element.attributes:
         return {}
-    checks = _ATTRIBUTES.get(element.tag, {}) | _ANYWHERE
+    checks = _CHECKS.get(element.tag, _ANYWHERE)
     found = {name: check(element.attributes[name]) for name, check in checks.items() if name in element.attributes}
     return {name: value for name, value in found.items() if value is not None}
 
