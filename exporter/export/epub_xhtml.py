@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 from exporter.html.anchors import ANCHOR, FOOTNOTE, Footnote
 from exporter.html.embedded import embeds
 from exporter.html.page_sanitizer import ID_PREFIX
-from exporter.html.safe_html import code_language
 from exporter.html.tree import BLOCKS, CODE_BLOCKS, DROPPED, HEADINGS, LISTS, Element, holders, styled_as, tag_set
 
 _ROW_GROUPS: Final = tag_set("tbody tfoot thead")
@@ -113,6 +112,7 @@ def _blank(nodes: Nodes) -> bool:
     return all(isinstance(node, str) and not node.strip() for node in nodes)
 
 
+_LANGUAGE: Final = re.compile(r"(?:^|\s)lang(?:uage)?-([A-Za-z0-9_+#.-]{1,30})(?!\S)")
 FOLD: Final = '<div class="details"'
 """Begins a part that was folded."""
 
@@ -375,8 +375,8 @@ def _direction(node: Element) -> str:
 
 
 def _language(node: Element) -> str:
-    found = code_language(node.attributes.get("class", "")) if node.tag in {"code", "pre"} else None
-    return f' class="{escape(found)}"' if found else ""
+    found = _LANGUAGE.search(node.attributes.get("class", "")) if node.tag in {"code", "pre"} else None
+    return f' class="language-{found[1]}"' if found else ""
 
 
 def _reference(label: str, time: str) -> str:

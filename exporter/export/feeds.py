@@ -37,10 +37,8 @@ def feed_posts(posts: Posts, media: Media) -> Iterator[ExportPost]:
 def feed_body(post: ExportPost, media: Media) -> str:
     """Return a post's whole text, and its comments if it has them, as HTML without active content."""
     lead = escaped(post.record.more_title.strip())
-    body, more = (
-        safe_body(media.rewritten(part), media.places(post), own_prefix(post.id))
-        for part in (post.record.body, post.record.more)
-    )
+    places, prefix = media.places(post), own_prefix(post.id)
+    body, more = (safe_body(media.rewritten(part), places, prefix) for part in (post.record.body, post.record.more))
     parts = [body, f"<h2>{lead}</h2>" if lead else "", more, comments_html(post)]
     return "\n".join(part for part in parts if part)
 
@@ -52,7 +50,7 @@ def feed_id(post: ExportPost, posts: Posts) -> str:
 
 def export(posts: Posts) -> Iterator[ExportFile]:
     """Yield the feed, split into files if a limit is set, and the pictures if requested."""
-    media = Media(posts)
+    media = Media(posts, prefix=own_prefix)
     yield from split(posts, "feed", ".atom", _frame(posts), _entries(posts, media))
     if posts.options.media_folder:
         yield from Copies(posts.report).of_posts(posts, media)
@@ -116,7 +114,7 @@ FORMAT: Final = Format(
 
 def export_json(posts: Posts) -> Iterator[ExportFile]:
     """Yield the feed, an item on each line, and the pictures if requested."""
-    media = Media(posts)
+    media = Media(posts, prefix=own_prefix)
     yield Content(f"feed-{posts.options.label}.json", _json_chunks(posts, media))
     if posts.options.media_folder:
         yield from Copies(posts.report).of_posts(posts, media)

@@ -16,7 +16,6 @@ from exporter.export.posts import ExportPost, Posts
 from exporter.export.reasons import Reason
 from exporter.export.site_generators import (
     BETWEEN_TAGS,
-    INDENT,
     PAGES,
     PAGES_HOLD,
     FrontFacts,
@@ -36,7 +35,6 @@ _STATIC = "/a-file-of-this-site"
 
 _VIDEO: Final = re.compile(rf"(<video poster=\"{_STATIC}[^<>\"]*\")( src=\"{_STATIC}[^<>\"]*\")([^<>]*>)")
 
-_FENCE: Final = re.compile("[ ]*(`{3,}|~{3,})")
 _CATEGORY_CHARACTERS = 30
 """Pelican spells names in Latin letters, about six for a character, and names files after them."""
 
@@ -87,6 +85,15 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     yield from writer.pages()
 
 
+def _with_internal_links(text: str) -> str:
+    """Write a page's links in Pelican's syntax. Pelican reads one per tag, so a video with a poster gets two tags."""
+    apart = _VIDEO.sub(r"\1\3<source\2>", _with_indents(text))
+    return apart.replace(_ARTICLE, "{filename}").replace(_STATIC, "{static}")
+
+
+_FENCE: Final = re.compile("[ ]*(`{3,}|~{3,})")
+
+
 def _with_indents(text: str) -> str:
     """Protect the ideographic space that begins a paragraph, which Python-Markdown strips; code stays unchanged."""
     lines, fence = text.split("\n"), ""
@@ -97,14 +104,8 @@ def _with_indents(text: str) -> str:
         elif mark is not None:
             fence = mark[1]
         elif line.startswith("\u3000") and not (at and lines[at - 1]):
-            lines[at] = INDENT + line[1:]
+            lines[at] = f"&#12288;{line[1:]}"
     return "\n".join(lines)
-
-
-def _with_internal_links(text: str) -> str:
-    """Write a page's links in Pelican's syntax. Pelican reads one per tag, so a video with a poster gets two tags."""
-    apart = _VIDEO.sub(r"\1\3<source\2>", _with_indents(text))
-    return apart.replace(_ARTICLE, "{filename}").replace(_STATIC, "{static}")
 
 
 def _facts(post: ExportPost, facts: FrontFacts, name: str, *, in_html: bool) -> Head:

@@ -42,10 +42,6 @@ BETWEEN_TAGS: Final = "^(?!(?:<br>)+\n|<hr>\n)<[a-z][^\n]*>\n\n"
 """A tag on a separate line, except breaks: some Markdown readers do not read Markdown below it."""
 
 
-INDENT: Final = "&#12288;"
-"""An ideographic space that no program strips."""
-_IDEOGRAPHIC: Final = "\u3000"
-
 Head = dict[str, Any]
 """The front matter of a page; a value of ``None`` is left out."""
 
@@ -99,8 +95,8 @@ class PageWriter:
         finish: returns a body's final text, given the text and the names of its pictures.
         line_break: what breaks a line of Markdown.
         footnotes: whether the generator knows those of Markdown, by labels that become ids; it writes them at the end.
-        redirects: whether the generator itself redirects from the old paths in the front matter.
         prefix: returns the prefix for ids and labels in a post's text, by the post's id.
+        redirects: whether the generator itself redirects from the old paths in the front matter.
     """
 
     posts: Posts
@@ -114,8 +110,8 @@ class PageWriter:
     finish: Callable[[str, list[str]], str] = lambda text, _: text
     line_break: str = HARD_BREAK
     footnotes: bool = False
-    redirects: bool = False
     prefix: Callable[[str], str] = own_prefix
+    redirects: bool = False
     _media: Media = field(init=False)
     _html: bool = field(init=False)
 
@@ -156,7 +152,7 @@ class PageWriter:
         names = [] if self.way is None else [each.name for each in self._media.pictures(post) if each.source]
         text = self.finish(clean.text, names)
         # Astro strips the text of a page, and takes the space that begins a Japanese paragraph for white space.
-        return f"{INDENT if text.startswith(_IDEOGRAPHIC) else ''}{text.removeprefix(_IDEOGRAPHIC)}\n"
+        return f"&#12288;{text[1:]}\n" if text.startswith("\u3000") else f"{text}\n"
 
     def _facts(self, post: ExportPost) -> FrontFacts:
         found = ([category.name for category in post.categories], post.tags)

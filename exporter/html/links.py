@@ -20,8 +20,6 @@ _PICTURE_ENDINGS: Final = frozenset(
 
 LINK_SCHEMES = frozenset({"http", "https", "mailto", "ftp", "tel"})
 WEB_SCHEMES = frozenset({"http", "https"})
-APP_SCHEMES = LINK_SCHEMES - WEB_SCHEMES
-"""Links with these open another program."""
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]*):")
 _IGNORED = re.compile(r"[\t\n\r]")

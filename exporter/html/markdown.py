@@ -193,10 +193,6 @@ def _cells(row: Element) -> list[Element] | None:
     return cells if all(_is_simple(cell) for cell in cells) else None
 
 
-def _is_turned(block: Element) -> bool:
-    return block.tag in _TURNED and block.attributes.get("dir", "").strip().lower() == "rtl"
-
-
 def _elements(parent: Element) -> Iterator[Element]:
     return (child for child in parent.children if isinstance(child, Element))
 
@@ -288,6 +284,10 @@ class BlockWriter:
     def _enter(self, element: Element) -> _Leave | None:
         """Write the element's own content; return the function that ends it, or ``None`` to skip its children."""
         tag = element.tag
+        if tag in _TURNED and element.attributes.get("dir", "").strip().lower() == "rtl":
+            self._flush()
+            self._html(element)
+            return None
         if tag not in BLOCKS:
             marks = None if tag in DROPPED else enter_inline(element, self._marks[-1], self._runs)
             if marks is None:
@@ -297,7 +297,7 @@ class BlockWriter:
         self._flush()
         if tag == "table":
             self._markdown_or_html("table", gfm_table(element, self._marks[-1]), element)
-        elif tag in HTML_BLOCKS or _is_turned(element):
+        elif tag in HTML_BLOCKS:
             self._html(element)
         elif tag in CODE_BLOCKS:
             code = None if any(mark.kind != "tag" for mark in self._marks[-1]) else code_block(element)

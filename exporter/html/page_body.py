@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from markupsafe import Markup
 
 from exporter.html.embedded import EmbedKind, embeds, parse_body
-from exporter.html.links import APP_SCHEMES, absolute
+from exporter.html.links import absolute
 from exporter.html.page_sanitizer import ID_PREFIX, TAGS, clean, is_inline_picture, is_link
 from exporter.html.picture_groups import GALLERY, GALLERY_TAGS, Cell, Group, GroupFinder
 from exporter.html.picture_rows import bounded_ratio, row_lengths
@@ -370,7 +370,7 @@ class BodyWriter:
         text = href.strip()
         if text.startswith("#"):
             return f"#{ID_PREFIX}{text[1:]}" if len(text) > 1 else None
-        if text.partition(":")[0].lower() in APP_SCHEMES:
+        if text.lower().startswith("mailto:"):
             return text
         found = self._target(text)
         return None if found is None else (root if found[1] else "") + found[0]

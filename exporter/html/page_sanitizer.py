@@ -11,7 +11,6 @@ from typing import Final
 
 import nh3
 
-from exporter.html.links import APP_SCHEMES, LINK_SCHEMES
 from exporter.html.service_habits import CONTENTS, EMOJI, KEYWORD
 from exporter.html.tree import tag_set
 
@@ -129,7 +128,7 @@ _LOCAL_PAGE = re.compile(r"(?:\.\./)*entry/[0-9a-z]{1,64}\.html")
 _RATIO = re.compile(r"(?:^|;)(--r:[0-9]{1,2}\.[0-9]{2})(?:;|$)")
 _TEXT_COLOUR = re.compile(r"(?:^|;)color:([^;]+)")
 _FRAGMENT = re.compile(r"#[^\s\\]{1,200}")
-_SCHEME = re.compile(rf"https?://[^/\\]|(?:{'|'.join(sorted(APP_SCHEMES))}):(?://)?[^/\\]", re.IGNORECASE)
+_SCHEME = re.compile(r"(?:https?://[^/\\]|mailto:[^/\\])", re.IGNORECASE)
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
@@ -182,7 +181,7 @@ clean: Final = nh3.Cleaner(
     attributes={tag: set(names) for tag, names in ATTRIBUTES.items()},
     attribute_filter=_attribute,
     allowed_classes=CLASSES,
-    url_schemes=set(LINK_SCHEMES | {"data"}),
+    url_schemes={"http", "https", "mailto", "data"},
     url_relative=_relative,
     link_rel="noopener noreferrer",
     id_prefix=ID_PREFIX,

@@ -21,7 +21,6 @@ _ANY_SPACES = re.compile(r"[ \t\n\r\f]+")
 _NUMBER = re.compile(r"[0-9]{1,5}%?")
 _WORD = re.compile(r"[A-Za-z0-9/.+-]{1,40}")
 _DIRECTION = re.compile(r"rtl|ltr|auto", re.IGNORECASE)
-_LANGUAGE = re.compile(r"(?:^|\s)lang(?:uage)?-([A-Za-z0-9_+#.-]{1,30})(?!\S)")
 
 _VOID = tag_set("br embed hr img source track wbr")
 _NAMELESS = tag_set("body font form html label math nobr noscript optgroup option select span svg")
@@ -51,12 +50,6 @@ def _direction(value: str) -> str | None:
     return value.strip().lower() if _DIRECTION.fullmatch(value.strip()) else None
 
 
-def code_language(value: str) -> str | None:
-    """Return the class by which highlighters know the language of code (HTML Standard, section 4.5.15)."""
-    found = _LANGUAGE.search(value)
-    return f"language-{found[1]}" if found else None
-
-
 def _present(_value: str) -> str | None:
     return ""
 
@@ -77,14 +70,12 @@ _ATTRIBUTES: Final[dict[str, dict[str, _Check]]] = {
     "a": {"href": safe_url, "title": _text},
     "abbr": {"title": _text},
     "audio": _PLAYER,
-    "code": {"class": code_language},
     "details": {"open": _present},
     "embed": {"src": _object, "type": _word, **_SIZE},
     "iframe": {"src": safe_frame_url, "title": _text, **_SIZE},
     "img": {"src": safe_image_url, "alt": _text, "title": _text, **_SIZE},
     "object": {"data": _object, "type": _word, **_SIZE},
     "ol": {"start": _number},
-    "pre": {"class": code_language},
     "source": {"src": _played, "type": _word},
     "td": _CELL,
     "th": _CELL,

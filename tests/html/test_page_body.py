@@ -117,7 +117,6 @@ class TestLinks:
         [
             ("https://other.example/a?b=1#c", "https://other.example/a?b=1#c"),
             ("mailto:a@example.jp", "mailto:a@example.jp"),
-            ("TEL:+81312345678", "TEL:+81312345678"),
             ("/about", "https://sea.example/about"),
             ("page.html", "https://sea.example/page.html"),
             ("//other.example/x", "https://other.example/x"),
