@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from html import escape
 from typing import Any, Final, NamedTuple
 
 import yaml
@@ -171,7 +172,9 @@ def render_entry(
     body = to_markdown(post.body, change, places, footnotes=Numbering(asked_for=in_more), quiet=True)
     numbering = Numbering(body.footnotes + 1, asked_for=in_body)
     more = to_markdown(post.more, change, places, footnotes=numbering, quiet=True)
-    blocks = [heading(1, collapse(post.title) or t("(untitled)")), body.text]
+    featured = "" if post.featured in post.body else f'<img src="{escape(post.featured)}" alt="">'
+    cover = to_markdown(featured, change)
+    blocks = [heading(1, collapse(post.title) or t("(untitled)")), cover.text, body.text]
     lead = collapse(post.more_title)
     if lead or more.text:
         blocks += [heading(2, lead) if lead else "***", more.text]

@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 from exporter.export.book_cover import chosen_picture
 from exporter.export.epub_chapter import FOREIGN, BookLinks, BookPages, chapter_name
 from exporter.export.epub_pages import page_id, with_page_breaks
+from exporter.export.epub_xhtml import FOLD
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, Copy, ExportFile, Packed
 from exporter.export.media import Media
@@ -257,6 +258,7 @@ class _Binder:
         self._media.account(post, Reason.NO_PICTURE, written=links.pictures, home=links.home)
         report.changed("entries", Reason.NOT_IN_BOOKS, post.id, page.characters)
         report.changed("entries", Reason.LINKS_DROPPED, post.id, links.dropped - before)
+        report.changed("entries", Reason.FOLDS_OPENED, post.id, page.text.count(FOLD))
         name = visible(post.title)[0] or self._pages.t("(untitled)")
         first = book.chapters[-1].pages.stop if book.chapters else 1
         text, following = with_page_breaks(page.text, first)

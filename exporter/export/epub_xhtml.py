@@ -112,6 +112,10 @@ def _blank(nodes: Nodes) -> bool:
     return all(isinstance(node, str) and not node.strip() for node in nodes)
 
 
+_LANGUAGE: Final = re.compile(r"(?:^|\s)lang(?:uage)?-([A-Za-z0-9_+#.-]{1,30})(?!\S)")
+FOLD: Final = '<div class="details"'
+"""Begins a part that was folded."""
+
 _MAX_DEPTH: Final = 60
 _INLINE: Final = tag_set(
     "abbr b cite code del dfn em i ins kbd mark q s samp small span strong sub sup u var acronym big font strike tt"
@@ -219,14 +223,15 @@ class _Writer:
     def _wrapped(self, tag: str, node: Element, where: int) -> str:
         """Write an element that may hold anything; a name that says more than the tag becomes a class."""
         known = f' class="{node.tag}"' if tag == "div" and node.tag != "div" else ""
-        return f"<{tag}{known}>{self.inside(node.children, where)}</{tag}>"
+        return f"<{tag}{known}{_direction(node)}>{self.inside(node.children, where)}</{tag}>"
 
     def _phrase(self, tag: str, node: Element, where: int) -> str:
         """Write an element that must not hold blocks; one that does becomes a ``div``."""
         if id(node) in self._holders:
             return self._wrapped("div", node, where)
         content = self.inside(node.children, where & ~_BLOCKS)
-        return f"<{tag}>{content}</{tag}>" if content.strip() or tag == "pre" else content
+        said = f"{_direction(node)}{_language(node)}"
+        return f"<{tag}{said}>{content}</{tag}>" if content.strip() or tag == "pre" else content
 
     def _inline(self, node: Element, where: int) -> str:
         tag = _SAME_AS.get(node.tag, node.tag)
@@ -249,7 +254,7 @@ class _Writer:
         tag = "ol" if node.tag == "ol" else "ul"
         start = node.attributes.get("start", "")
         first = f' start="{start}"' if tag == "ol" and _PLACES.fullmatch(start) else ""
-        return f"<{tag}{first}>\n{items}</{tag}>" if items else ""
+        return f"<{tag}{first}{_direction(node)}>\n{items}</{tag}>" if items else ""
 
     def _definitions(self, node: Element, where: int) -> str:
         parts = definitions(node)
@@ -362,6 +367,16 @@ _SPECIAL: Final[dict[str, Callable[[_Writer, Element, int], str]]] = {
     **dict.fromkeys(_PLAYERS, _Writer._player),
     **dict.fromkeys(("rp", "rtc"), lambda _writer, _node, _where: ""),
 }
+
+
+def _direction(node: Element) -> str:
+    found = node.attributes.get("dir", "").strip().lower()
+    return f' dir="{found}"' if found in {"rtl", "ltr"} else ""
+
+
+def _language(node: Element) -> str:
+    found = _LANGUAGE.search(node.attributes.get("class", "")) if node.tag in {"code", "pre"} else None
+    return f' class="language-{found[1]}"' if found else ""
 
 
 def _reference(label: str, time: str) -> str:

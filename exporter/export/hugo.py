@@ -92,7 +92,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     def home(post: ExportPost) -> str:
         return site_path(section(post), page_name(post).lower())  # as Hugo writes the paths of pages
 
-    yield from PageWriter(posts, "", home, place, head, dialect=_DIALECT).pages()
+    yield from PageWriter(posts, "", home, place, head, dialect=_DIALECT, redirects=True).pages()
 
 
 FORMAT: Final = Format(

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from exporter.export.book_cover import chosen_picture
 from exporter.export.epub_chapter import BookPages
+from exporter.export.epub_xhtml import FOLD
 from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, Copy, ExportFile, Paper, Typeset
 from exporter.export.media import Media, PostPicture
@@ -189,6 +190,7 @@ class _Printer:
         self._media.account(post, Reason.NO_PICTURE, written=links.pictures, home=links.home)
         report.changed("entries", Reason.NOT_IN_BOOKS, post.id, page.characters)
         report.changed("entries", Reason.LINKS_DROPPED, post.id, links.dropped - before)
+        report.changed("entries", Reason.FOLDS_OPENED, post.id, page.text.count(FOLD))
         place = plain_id(post.id)
         volume.lines.append(_Line(f"e{place}", visible(post.title)[0] or self._pages.t("(untitled)"), post.when.date()))
         volume.ids[f"e{place}"] = post.id

@@ -128,8 +128,25 @@ def _configuration(posts: Posts) -> str:
 
 def _with_internal_links(text: str) -> str:
     """Write a page's links in Pelican's syntax. Pelican reads one per tag, so a video with a poster gets two tags."""
-    apart = _VIDEO.sub(r"\1\3<source\2>", text)
+    apart = _VIDEO.sub(r"\1\3<source\2>", _with_indents(text))
     return apart.replace(_ARTICLE, "{filename}").replace(_STATIC, "{static}")
+
+
+_FENCE: Final = re.compile("[ ]*(`{3,}|~{3,})")
+
+
+def _with_indents(text: str) -> str:
+    """Protect the ideographic space that begins a paragraph, which Python-Markdown strips; code stays unchanged."""
+    lines, fence = text.split("\n"), ""
+    for at, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if fence:
+            fence = "" if line.strip() == fence else fence
+        elif mark is not None:
+            fence = mark[1]
+        elif line.startswith("\u3000") and not (at and lines[at - 1]):
+            lines[at] = f"&#12288;{line[1:]}"
+    return "\n".join(lines)
 
 
 def _facts(post: ExportPost, facts: FrontFacts, name: str, *, in_html: bool) -> Head:

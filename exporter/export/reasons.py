@@ -83,6 +83,7 @@ class Reason(Enum):
     NOT_IN_TEXT = message_template("characters replaced that a text file cannot hold")
     SURROGATES = message_template("lone surrogates replaced, which many readers of JSON refuse")
     NO_GLYPH = message_template("characters printed as a substitute mark, since no installed font has them")
+    FOLDS_OPENED = message_template("folded parts written open, since a book cannot fold them")
     LINKS_DROPPED = message_template("links made plain text, since no e-reader follows such addresses")
     CATEGORY_CUT = message_template("category's name cut at the {value} characters WordPress holds")
     FOLDER_CUT = message_template("category's name cut to what a folder's name can hold")
@@ -122,6 +123,7 @@ class Reason(Enum):
     LEADS_OUT = message_template("links to entries that are not in this export")
     PICTURE_LOST = message_template("shows pictures that the archive does not have")
     CSV_ONLY = message_template("has an old address that only redirects.csv can hold")
+    ADDRESS_UNUSED = message_template("has its old address in its front matter; a plugin or template must redirect it")
     NAME_OF_DIGITS = message_template(
         "has a name of digits alone, to which WordPress adds -2 where addresses have only the name (/%postname%/)"
     )

@@ -94,6 +94,7 @@ class PageWriter:
         finish: returns a body's final text, given the text and the names of its pictures.
         dialect: the Markdown that the generator reads.
         prefix: returns the prefix for ids and labels in a post's text, by the post's id.
+        redirects: whether the generator itself redirects from the old paths in the front matter.
     """
 
     posts: Posts
@@ -106,6 +107,7 @@ class PageWriter:
     finish: Callable[[str, list[str]], str] = lambda text, _: text
     dialect: Dialect = COMMONMARK
     prefix: Callable[[str], str] = own_prefix
+    redirects: bool = False
     _media: Media = field(init=False)
     _html: bool = field(init=False)
 
@@ -144,7 +146,9 @@ class PageWriter:
         clean = visible_xml("\n\n".join(part for part in parts if part))
         self.posts.report.changed("entries", Reason.NOT_IN_PAGES, post.id, clean.characters)
         names = [] if self.way is None else [each.name for each in self._media.pictures(post) if each.source]
-        return f"{self.finish(clean.text, names)}\n"
+        text = self.finish(clean.text, names)
+        # Astro strips the text of a page, and takes the space that begins a Japanese paragraph for white space.
+        return f"&#12288;{text[1:]}\n" if text.startswith("\u3000") else f"{text}\n"
 
     def _facts(self, post: ExportPost) -> FrontFacts:
         found = ([category.name for category in post.categories], post.tags)
@@ -171,6 +175,8 @@ class PageWriter:
                 self.posts.report.limit(Reason.CSV_ONLY, post.id)
             else:
                 found.append(path)
+        if found and not self.redirects and Part.ADDRESS in self.posts.holds:
+            self.posts.report.limit(Reason.ADDRESS_UNUSED, post.id)
         return found or None
 
     def _text(self, body: str, post: ExportPost, other: str, footnotes: int = 0) -> Markdown:

@@ -129,6 +129,7 @@ def relative_link(page: str, target: str) -> str:
 
 
 _NO_ALT = "(画像)"
+_PLAYED = frozenset({"audio", "source", "video"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +150,15 @@ class ArchiveLinks:
         """Replace the addresses in the tree of a body on ``page`` by local ones.
 
         A stored picture points at its file. A lost one becomes a link to its address with its alternative text. A link
-        to a file or to an entry of the blog leads to the local copy.
+        to a file or to an entry of the blog leads to the local copy. Stored sounds and films play from the archive.
         """
         for element in body.elements():
             if element.tag == "img":
                 self._picture(element, page)
             elif element.tag == "a":
                 self._link(element, page)
+            elif element.tag in _PLAYED:
+                self._played(element, page)
 
     def _picture(self, element: Element, page: str) -> None:
         source = element.attributes.get("src", "")
@@ -169,6 +172,12 @@ class ArchiveLinks:
         element.tag = "a"
         element.children = [element.attributes.get("alt") or _NO_ALT]
         element.attributes = {"href": address}
+
+    def _played(self, element: Element, page: str) -> None:
+        for name in ("src", "poster"):
+            found = self.assets.local_path(element.attributes.get(name, ""))
+            if found is not None:
+                element.attributes[name] = relative_link(page, found)
 
     def _link(self, element: Element, page: str) -> None:
         address = element.attributes.get("href", "")

@@ -246,6 +246,9 @@ _MAX_NESTING = 14
 _OWN_HTML_BLOCK = frozenset({"details", "dialog", "dl", "table"})
 """Tags that begin an HTML block (CommonMark 4.6, condition 6); others are put into a ``div``."""
 
+_TURNED = LISTS | HEADINGS.keys() | {"article", "blockquote", "div", "p", "section"}
+"""Blocks that stay HTML if their text runs from right to left, which Markdown cannot say."""
+
 _Leave = Callable[[], None]
 _Level = tuple[Iterator[Element | str], _Leave]
 
@@ -310,6 +313,10 @@ class BlockWriter:
     def _enter(self, element: Element) -> _Leave | None:
         """Write the element's own content; return the function that ends it, or ``None`` to skip its children."""
         tag = element.tag
+        if tag in _TURNED and element.attributes.get("dir", "").strip().lower() == "rtl":
+            self._flush()
+            self._html(element)
+            return None
         if tag not in BLOCKS:
             marks = None if tag in DROPPED else enter_inline(element, self._marks[-1], self._runs)
             if marks is None:

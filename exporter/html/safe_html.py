@@ -21,6 +21,7 @@ _BLANK_LINES = re.compile(r"\n[ \t\r\f\n]*\n")
 _ANY_SPACES = re.compile(r"[ \t\n\r\f]+")
 _NUMBER = re.compile(r"[0-9]{1,5}%?")
 _WORD = re.compile(r"[A-Za-z0-9/.+-]{1,40}")
+_DIRECTION = re.compile(r"rtl|ltr|auto", re.IGNORECASE)
 
 _VOID = tag_set("br embed hr img source track wbr")
 _NAMELESS = tag_set("body font form html label math nobr noscript optgroup option select span svg")
@@ -44,6 +45,10 @@ def _word(value: str) -> str | None:
 
 def _text(value: str) -> str | None:
     return _ANY_SPACES.sub(" ", value).strip(" ") or None
+
+
+def _direction(value: str) -> str | None:
+    return value.strip().lower() if _DIRECTION.fullmatch(value.strip()) else None
 
 
 def _present(_value: str) -> str | None:
@@ -80,6 +85,8 @@ _ATTRIBUTES: Final[dict[str, dict[str, _Check]]] = {
     "track": {"src": safe_frame_url, "kind": _word, "srclang": _word},
     "video": {"poster": safe_image_url, **_PLAYER},
 }
+_ANYWHERE: Final[dict[str, _Check]] = {"dir": _direction}
+_CHECKS: Final = {tag: checks | _ANYWHERE for tag, checks in _ATTRIBUTES.items()}
 _KEPT_MEDIA = frozenset({"source", "track"})
 
 
@@ -133,9 +140,9 @@ def _tags(element: Element) -> tuple[str, _Closing]:
 
 
 def _attributes(element: Element) -> dict[str, str]:
-    checks = _ATTRIBUTES.get(element.tag)
-    if checks is None:
+    if not element.attributes:
         return {}
+    checks = _CHECKS.get(element.tag, _ANYWHERE)
     found = {name: check(element.attributes[name]) for name, check in checks.items() if name in element.attributes}
     return {name: value for name, value in found.items() if value is not None}
 

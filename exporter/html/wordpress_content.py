@@ -53,6 +53,8 @@ _TOKEN: Final = re.compile(
 _BREAK: Final = "\x00"
 """Stands for a line end inside of a tag; bodies have it otherwise only as a forbidden character."""
 _PARAGRAPHS: Final = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+_SPACES: Final = " \t\n\r\0\x0b\f"
+"""What PHP trims. The ideographic space that begins a Japanese paragraph stays."""
 _LINE_END: Final = re.compile(r"(<br\s*/?>)?[ \t]*\n[ \t]*", re.IGNORECASE)
 _SHORTCODE: Final = re.compile(
     r"(?<!\[)\[(?P<name>caption|wp_caption|embed|audio|video|gallery|playlist|code|sourcecode)(?P<attributes>(?:\s[^\[\]]*+)?+)\]"
@@ -277,13 +279,13 @@ class _Paragraphs:
         text = "".join(self._text)
         self._text = []
         inside = self._open[-1] if self._open else ""
-        if not text.strip():
+        if not text.strip(_SPACES):
             return
         if inside in _WITHOUT_TEXT:
             self._out.append(text.strip("\n"))
             return
-        parts = [part for part in _PARAGRAPHS.split(text.strip()) if part.strip()]
-        lines = [_LINE_END.sub(_line_end, part.strip()) for part in parts]
+        parts = [part for part in _PARAGRAPHS.split(text.strip(_SPACES)) if part.strip(_SPACES)]
+        lines = [_LINE_END.sub(_line_end, part.strip(_SPACES)) for part in parts]
         if inside == "p":
             self._out.append("</p>\n<p>".join(lines))
         elif inside in _LINES:

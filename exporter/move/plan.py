@@ -19,6 +19,7 @@ from exporter.export import importer_rules
 from exporter.export.comment_order import NoParent, Threaded, threaded
 from exporter.export.interface import Side
 from exporter.export.media import Media, PostPicture
+from exporter.export.parts import Part
 from exporter.export.post_html import as_html, cleaned, report_bodies
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.reasons import Reason, why_not_saved
@@ -27,7 +28,7 @@ from exporter.html.embedded import Use, embedded, rewrite_addresses
 from exporter.html.links import host_of
 from exporter.html.text import collapse
 from exporter.html.wordpress import Kept, without_pings
-from exporter.model.publication import PostStatus
+from exporter.model.publication import Cause, PostStatus
 from exporter.model.records import Audience, CommentKind, CommentStatus, Post, PostKind
 from exporter.move.home import WIDE, comment_address, comment_agent, mark, post_key
 from exporter.move.terms import Path, PlannedTerm, paths_of, planned_categories, planned_tags, slugs_of, tags_of
@@ -360,6 +361,8 @@ class Plan:
                 self._report.changed("comments", reason, comment.id)
             if comment.kind is not CommentKind.COMMENT:
                 self._report.changed("comments", Reason.PING_AS_COMMENT, comment.id)
+            if comment.by_owner:
+                self._report.changed("comments", Cause(Reason.NOT_HELD, Part.OWNER), comment.id)
             yield PlannedComment(each, mail)
 
     def comment(self, planned: PlannedComment, post: int, parent: int = 0) -> Fields:

@@ -18,6 +18,7 @@ class Comment:
     url: str = ""
     date: str = ""
     text: str = ""
+    kind: str = "comment"
 
 
 @dataclass
@@ -26,6 +27,7 @@ class Entry:
     categories: list[str] = field(default_factory=list)
     body: str = ""
     extended: str = ""
+    excerpt: str = ""
     comments: list[Comment] = field(default_factory=list)
 
 
@@ -88,7 +90,8 @@ def read_carelessly(data: bytes) -> list[Entry]:
             line = whole[start : start + CHUNK].strip(b" \t\n\r\0\x0b").decode("utf-8", "replace")
             key, colon, value = line.partition(":")
             if line == "-----":
-                if context == "comment":
+                if context in {"comment", "ping"}:
+                    comment.kind = "comment" if context == "comment" else "pingback"
                     entry.comments.append(comment)
                     comment = Comment()
                 context = ""
@@ -97,18 +100,22 @@ def read_carelessly(data: bytes) -> list[Entry]:
                 entry, context = Entry(), ""
             elif line in {"BODY:", "EXTENDED BODY:", "EXCERPT:", "KEYWORDS:", "COMMENT:", "PING:"}:
                 context = line[:-1].lower()
-            elif colon and key in {"AUTHOR", "DATE", "URL"} and context == "comment":
+            elif colon and key in {"AUTHOR", "DATE", "URL"} and context in {"comment", "ping"}:
                 setattr(comment, key.lower(), value.strip())
+            elif colon and key in {"TITLE", "BLOG NAME"} and context == "ping":
+                comment.author = comment.author or value.strip()
             elif colon and key in {"CATEGORY", "PRIMARY CATEGORY"}:
                 entry.categories.append(value.strip())
-            elif colon and key in KEYS | {"URL", "EMAIL", "IP", "BLOG NAME"}:
+            elif colon and key in KEYS | {"URL", "EMAIL", "IP", "BLOG NAME", "TAGS"}:
                 entry.fields[key] = value.strip()
             elif line and context:
                 if context == "body":
                     entry.body += line + "\n"
                 elif context == "extended body":
                     entry.extended += line + "\n"
-                elif context == "comment":
+                elif context == "excerpt":
+                    entry.excerpt += line + "\n"
+                elif context in {"comment", "ping"}:
                     comment.text += line + "\n"
     return _kept(entries)
 

@@ -67,6 +67,8 @@ def test_known_bodies(subtests: pytest.Subtests) -> None:
      '<a href="http://a.example/">代</a>'),
     ("<video><source src='javascript:x'>見られません</video>", "見られません"),
     ("<pre>一\n  二</pre><textarea>三</textarea>", "<pre>一   二</pre><pre>三</pre>"),
+    ("<pre class='x language-c++'><code class=lang-c>一</code></pre>", '<pre class="language-c++"><code class="language-c">一</code></pre>'),
+    ("<p dir=RTL>一<ul dir=ltr><li>二</ul><p dir=x>三", '<p dir="rtl">一</p><ul dir="ltr"><li>二</li></ul><p>三</p>'),
     ("<pre><div>一</div></pre>", '<div class="pre"><div>一</div></div>'),
     ("<script>x</script><style>y</style><select><option>z</select><template>w</template>", ""),
     ("<form><label>名<input></label><button>送る</button></form>", '<div class="form">名<div class="button">送る</div></div>'),

@@ -17,6 +17,8 @@ def test_a_body_shows_as_in_wordpress(subtests: pytest.Subtests) -> None:
         ("一\n二", "<p>一<br>\n二</p>"),
         ("一\r\n\r\n二", "<p>一</p>\n<p>二</p>"),
         ("一<br />\n二", "<p>一<br />\n二</p>"),
+        ("　一\n\n　二", "<p>　一</p>\n<p>　二</p>"),
+        ("<p>　一</p> <p>　二</p>", "<p>\n　一\n</p>\n<p>\n　二\n</p>"),
         ("<pre>a\n\n b</pre>\n後", "<pre>a\n\n b</pre>\n<p>後</p>"),
         ("<ul>\n<li>a</li>\n</ul>", "<ul>\n<li>\na\n</li>\n</ul>"),
         ('<img\nsrc="a">\n後', '<p><img\nsrc="a"><br>\n後</p>'),

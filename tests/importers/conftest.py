@@ -24,7 +24,14 @@ NODE_MODULES = PLACE / "npm" / "node_modules"
 SYSTEM = "/usr/local/sbin:/usr/sbin:/sbin"
 LEDGER = pytest.StashKey[Ledger]()
 LONGEST = ("test_move", "test_wordpress", "test_compare", "test_books")
-ONE_SERVER = ("test_ghost.py", "test_shown.py", "test_wacz.py", "test_wordpress_shows.py", "test_wxr_source.py")
+ONE_SERVER = (
+    "test_ghost.py",
+    "test_kinds.py",
+    "test_shown.py",
+    "test_wacz.py",
+    "test_wordpress_shows.py",
+    "test_wxr_source.py",
+)
 
 
 class Tool:

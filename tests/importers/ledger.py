@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -23,27 +23,6 @@ class Count:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """The number of things that a browser shows in posts.
-
-    Attributes:
-        text: posts with the same text as in the blog, line by line.
-        in_page_links: links to an existing place on the same page.
-        own_links: links to other entries that lead to that entry's page, and to the place there.
-        pictures: pictures from the archive that load from any host except the old one.
-        comments: comments that are shown with their post.
-        days: posts that show their day.
-    """
-
-    text: int = 0
-    in_page_links: int = 0
-    own_links: int = 0
-    pictures: int = 0
-    comments: int = 0
-    days: int = 0
-
-
-@dataclass(frozen=True)
 class Row:
     """One export in one importer."""
 
@@ -56,44 +35,12 @@ class Row:
     why: str
 
 
-@dataclass(frozen=True)
-class ShownRow:
-    """One blog as one home shows it."""
-
-    form: str
-    consumer: str
-    blog: str
-    given: Shown
-    found: Shown
-    why: str
-
-
 class Ledger:
-    """The rows of a run."""
+    """The rows of a run, and the cells of kinds of content by target."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
-        self.shown: list[ShownRow] = []
-
-    def enter_shown(
-        self, form: str, consumer: str, blog: str, given: Shown, found: Shown, missed: Sequence[str],
-        known: Mapping[str, tuple[str, Collection[str]]],
-    ) -> None:  # fmt: skip
-        """Add a row for a home; fail if the incomplete posts are not exactly the known ones.
-
-        Args:
-            form: format of the export.
-            consumer: the program that shows it.
-            blog: name of the blog.
-            given: the numbers to show.
-            found: the numbers shown.
-            missed: the posts that are shown incompletely, each as ``ID: field``.
-            known: for each field, the reason and the ids of the incomplete posts.
-        """
-        expected = [f"{post_id}: {kind}" for kind, (_, ids) in known.items() for post_id in ids]
-        assert sorted(missed) == sorted(expected), f"{form} in {consumer}, {blog}: no reason is given"
-        why = "; ".join(f"{_words(kind)}: {reason}" for kind, (reason, _) in known.items())
-        self.shown.append(ShownRow(form, consumer, blog, given, found, why))
+        self.kinds: dict[str, dict[str, str]] = {}
 
     def enter(
         self, form: str, consumer: str, blog: str, given: Count, found: Count, report: Mapping[str, Any],
@@ -131,21 +78,6 @@ def _told(report: Mapping[str, Any], kind: str, count: int) -> str:
     return next((str(row["reason"]) for row in rows if row["count"] == count), "")
 
 
-def shown_as_markdown(rows: list[ShownRow]) -> str:
-    """Return the rows as a table; a cell has the number to show, and after an arrow the number shown if it differs."""
-    names = [_words(name).capitalize() for name in Shown.__annotations__]
-    lines = ["| " + " | ".join(["Format", "Consumer", "Blog", *names, "Differences, with the reason"]) + " |"]
-    lines.append("|---" * (len(names) + 4) + "|")
-    for row in sorted(rows, key=lambda row: (row.form, row.consumer, row.blog)):
-        cells = _cells(asdict(row.given).values(), asdict(row.found).values())
-        lines.append("| " + " | ".join([row.form, row.consumer, row.blog, *cells, row.why]) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def _words(name: str) -> str:
-    return {"in_page_links": "in-page links"}.get(name, name.replace("_", " "))
-
-
 def _cells(given: Iterable[int | None], found: Iterable[int | None]) -> list[str]:
     return [
         "–" if before is None else str(before) if before == after else f"{before} → {'–' if after is None else after}"
@@ -165,3 +97,33 @@ def as_markdown(rows: list[Row]) -> str:
             "| " + " | ".join([row.form, row.consumer, row.blog, *cells, f"{row.seconds:.1f}", row.why]) + " |"
         )
     return "\n".join(lines) + "\n"
+
+
+def kinds_as_markdown(seen: Mapping[str, Mapping[str, str]]) -> str:
+    """Return a table of kinds of content and targets, and its notes.
+
+    Args:
+        seen: for each target and kind ``✓``, or another mark and after a space the reason.
+    """
+    notes: dict[str, int] = {}
+    lines = ["| Kind | " + " | ".join(seen) + " |", "|---" * (len(seen) + 1) + "|"]
+    for kind in next(iter(seen.values())):
+        cells = []
+        for target in seen:
+            mark, _, reason = seen[target][kind].partition(" ")
+            cells.append(f"{mark} {notes.setdefault(reason, len(notes) + 1)}" if reason else mark)
+        lines.append("| " + " | ".join([kind, *cells]) + " |")
+    return "\n".join([*lines, "", *(f"{number}. {reason}" for reason, number in notes.items())]) + "\n"
+
+
+def kinds_in(table: str) -> dict[str, dict[str, str]]:
+    """Read such a table back."""
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("|")]
+    notes = dict(re.findall(r"^([0-9]+)\. (.*)$", table, re.MULTILINE))
+    found: dict[str, dict[str, str]] = {}
+    for at, target in enumerate(rows[0][1:] if rows else [], 1):
+        split = {row[0]: row[at].split(" ") for row in rows[2:]}
+        found[target] = {
+            kind: " ".join([mark, *(notes[each] for each in note)]) for kind, (mark, *note) in split.items()
+        }
+    return found

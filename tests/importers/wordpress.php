@@ -4,7 +4,7 @@
  *
  *     php wordpress.php install SITE          make an empty blog of an unpacked WordPress
  *     php wordpress.php read SITE FILE        read a WXR file into it; print what was refused, as JSON
- *     php wordpress.php insert SITE FILE      make posts of titles, bodies, continuations and, where given, dates, names and comments in JSON, as its old importers do
+ *     php wordpress.php insert SITE FILE      make posts of titles, bodies, continuations and, where given, dates, names, authors, categories, tags, excerpts and comments in JSON, as its old importers do
  *     php wordpress.php write SITE            print the blog as WordPress' own export writes it
  *     php wordpress.php rows SITE             print its posts with their terms, authors, comments and featured pictures, as JSON
  *     php wordpress.php addresses SITE        print the addresses of all posts, as JSON, in the order of their numbers
@@ -65,8 +65,16 @@ function insert( $posts ) {
 		list( $title, $body, $more ) = $row;
 		$content = '' === $more ? $body : "$body\n<!--more-->\n$more";
 		$post    = array( 'post_title' => $title, 'post_content' => $content, 'post_status' => 'publish', 'post_author' => 1 );
-		$post   += isset( $row[3] ) ? array( 'post_date' => $row[3]->date, 'post_name' => $row[3]->name ) : array();
-		$made    = wp_insert_post( wp_slash( $post ) );
+		$post   += isset( $row[3] ) ? array( 'post_date' => $row[3]->date, 'post_name' => $row[3]->name, 'post_excerpt' => $row[3]->excerpt ?? '' ) : array();
+		if ( isset( $row[3]->author ) ) {
+			$login               = md5( $row[3]->author );
+			$post['post_author'] = username_exists( $login ) ?: wp_insert_user( array( 'user_login' => $login, 'user_pass' => 'secret', 'display_name' => $row[3]->author ) );
+		}
+		$made = wp_insert_post( wp_slash( $post ) );
+		wp_set_post_tags( $made, $row[3]->tags ?? '' );
+		if ( ! empty( $row[3]->categories ) ) {
+			wp_create_categories( $row[3]->categories, $made );
+		}
 		foreach ( $row[3]->comments ?? array() as $each ) {
 			wp_insert_comment( wp_slash( array(
 				'comment_post_ID'    => $made,
@@ -74,6 +82,7 @@ function insert( $posts ) {
 				'comment_author_url' => $each->url,
 				'comment_date'       => $each->date,
 				'comment_content'    => $each->text,
+				'comment_type'       => $each->kind,
 			) ) );
 		}
 	}
@@ -108,6 +117,7 @@ function row( $post ) {
 		'title'      => $post->post_title,
 		'type'       => $post->post_type,
 		'status'     => $post->post_status,
+		'date'       => $post->post_date,
 		'name'       => urldecode( $post->post_name ),
 		'excerpt'    => $post->post_excerpt,
 		'author'     => get_userdata( $post->post_author )->display_name,

@@ -106,6 +106,7 @@ async def test_threads_are_kept_and_broken_ones_are_named(home: Home, tmp_path: 
     assert changes(report, "thread_broken") == ["c4", "c8"]
     assert changes(report, "thread_loop") == ["c5", "c9"]
     assert changes(report, "ping_as_comment") == ["c7"]
+    assert changes(report, "not_held") == ["c3"]
 
 
 async def test_the_same_words_of_one_writer_twice_arrive_twice(home: Home, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def wide_blog() -> Memory:
     entry(blog, "9", "九つ目", audience="private", kind="page", permalink=f"{OLD}/hidden")
     comment(blog, "c1", "1", "最初", email="umi@mail.example", url="https://umi.example/")
     comment(blog, "c2", "1", "返事", parent="c1", email="no address", date="2020-01-03T12:04:05")
-    comment(blog, "c3", "1", "返事の返事", parent="c2")
+    comment(blog, "c3", "1", "返事の返事", parent="c2", by_owner=True)
     comment(blog, "c4", "1", "迷子", parent="gone")
     comment(blog, "c5", "1", "輪一", parent="c6")
     comment(blog, "c6", "1", "輪二", parent="c5")

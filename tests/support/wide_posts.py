@@ -76,7 +76,7 @@ class WidePosts(ExportFile):
             title="", text=raw.get("text", ""), url=raw.get("url", ""), deleted=False, facts={}, reply=None, raw=raw,
             parent=raw.get("parent", ""), email=raw.get("email", ""),
             status=CommentStatus(raw["status"]) if "status" in raw else None,
-            kind=CommentKind(raw.get("kind", "comment")),
+            kind=CommentKind(raw.get("kind", "comment")), by_owner=raw.get("by_owner"),
         )  # fmt: skip
 
     def upload(self, raw: Raw) -> Upload:
