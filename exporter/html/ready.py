@@ -1,8 +1,8 @@
 """A body made ready for every target: lazy pictures at their addresses, links in place of dead players. Pure.
 
-Only the site of the blog knew how its scripts load a picture, and only old browsers had the plug-ins of players. Each
-target therefore gets a body that any reader shows. A body without these stays as it is, and of any other only the
-elements concerned are written anew, so that comments, blocks of WordPress, scripts and texts stay as they are.
+Only the blog's own scripts load such a picture, and only old browsers had plug-ins. Each target therefore gets a body
+that any reader shows. Most bodies stay unchanged. In the others only the elements concerned are rewritten: comments,
+WordPress blocks, scripts and texts keep every byte.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def ready(html: str) -> str:
     - A picture has its address in ``src``: of a lazy one that of the script's attribute or of the ``noscript`` after
       it, without ``src`` the largest one of its ``srcset`` or of its ``picture``. A frame has its own too.
     - A ``noscript`` that only repeats or holds a picture, frame or player is removed.
-    - A player for a plug-in is a link to the page of its video or to its file. What it contained for browsers without
+    - A player for a plug-in is a link to the page of its video or to its file. Its content for browsers without
       the plug-in follows.
 
     Time is linear in the length. A body beyond the limits of :mod:`exporter.html.tree` is returned unchanged.
@@ -85,7 +85,7 @@ class _NoScript(NamedTuple):
 
 
 class _Body:
-    """Collects the changes of one body: start, end and new text of each."""
+    """Collects the edits in a body: start, end and new text."""
 
     def __init__(self, html: str) -> None:
         self._html = html
@@ -165,7 +165,7 @@ class _Body:
         return None
 
     def _only_thing(self, at: int) -> _NoScript | None:
-        """Return what a ``noscript`` holds if it is one picture, frame or player and no text."""
+        """Return the only picture, frame or player in a ``noscript``; ``None`` if it holds anything else."""
         things: list[int] = []
         before = self._tags[at]
         for number in range(at + 1, min(at + _MAX_NOSCRIPT_TAGS, len(self._tags))):
@@ -215,7 +215,7 @@ class _Body:
             self._played_until = max(self._played_until, self._partners.get(at, -1))
 
     def _player(self, at: int, tag: Tag) -> None:
-        """Put a link in place of a player without a plug-in, or nothing if what it contains is shown instead."""
+        """Replace a dead player by a link, or by nothing if its content shows the same."""
         end = self._partners.get(at, -1)
         if not self._is_dead(at):
             self._kept_until = max(self._kept_until, end)
@@ -258,7 +258,7 @@ class _Body:
 
 
 def _pairs(found: list[Tag]) -> Iterator[tuple[int, int]]:
-    """Yield the indices of the start and end tag of players, videos and sounds, in both orders."""
+    """Yield the indices of matching start and end tags (players, videos, sounds), in both orders."""
     open_tags: list[int] = []
     for at, tag in enumerate(found):
         if tag.name in _PAIRED or tag.name in {"audio", "video"}:
@@ -270,7 +270,7 @@ def _pairs(found: list[Tag]) -> Iterator[tuple[int, int]]:
 
 
 def _is_placeholder(address: str) -> bool:
-    """Return whether an address shows nothing of the blog, so that another one of the element counts, if it has one."""
+    """Return whether an address only fills the place until a script loads another one."""
     if not address or address[:6].lower().startswith(("data:", "about:", "#")):
         return True
     name = re.split(r"[?#]", address, maxsplit=1)[0].rpartition("/")[2]
@@ -298,7 +298,7 @@ def _address_of(attributes: Attributes, sources: list[Attributes], spare: str) -
 
 
 def _may_be_address(text: str) -> bool:
-    """Return whether a value may be an address, which people write with spaces and brackets too."""
+    """Return whether a value may be an address, even one with spaces and brackets."""
     return is_like_an_address(re.sub(r"[\s'\[]", "", text))
 
 
@@ -324,7 +324,7 @@ def _best(srcset: str) -> str:
 
 
 def _loaded(attributes: Attributes, address: str, *, only: frozenset[str] | None = None) -> Attributes:
-    """Return the attributes of an element as they are when a script has loaded it."""
+    """Return the attributes after a script has loaded the element."""
     found = {"src": address}
     for name, value in attributes.items():
         if name == "srcset" and not _best(value):
@@ -345,7 +345,7 @@ def _written(tag: str, attributes: Attributes) -> str:
 
 
 def _same(first: str, second: str) -> bool:
-    """Return whether two addresses are those of one picture, whose query may ask for another size."""
+    """Return whether two addresses differ only in the scheme and the query, which may ask for another size."""
     return _core(first) == _core(second)
 
 

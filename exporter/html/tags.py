@@ -48,9 +48,9 @@ class Tag(NamedTuple):
     Attributes:
         name: in lower case; of an end tag with ``/`` before it.
         rest: its attributes as written.
-        start: where it begins.
-        end: where its text ends.
-        after: where the next markup can be: after the content of an element whose content is text.
+        start: index of its ``<``.
+        end: index after its ``>``.
+        after: as ``end``, but after the content of an element whose content is text, such as a script.
     """
 
     name: str
