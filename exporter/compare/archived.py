@@ -22,6 +22,7 @@ from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.html.embedded import Use, embedded
 from exporter.html.links import absolute, host_of, safe_url
+from exporter.html.ready import ready
 from exporter.html.service_habits import quieten
 from exporter.html.text import collapse
 from exporter.html.tree import Element, TooComplex, parse, tag_set
@@ -125,7 +126,7 @@ def shown_pictures(html: str) -> Iterator[str]:
 
     Other sizes of a picture (``srcset``) are ignored, because a home may make or omit them.
     """
-    return (found.text for found in embedded(html.replace("srcset", "data-sizes")) if found.use is Use.SHOWN)
+    return (found.text for found in embedded(ready(html).replace("srcset", "data-sizes")) if found.use is Use.SHOWN)
 
 
 def players(html: str) -> list[str] | None:
@@ -136,7 +137,7 @@ def players(html: str) -> list[str] | None:
     if not _MAY_PLAY.search(html):
         return []
     try:
-        players = (each for each in parse(html).elements() if each.tag in _PLAYERS)
+        players = (each for each in parse(ready(html)).elements() if each.tag in _PLAYERS)
         return [each.attributes.get("src") or each.attributes.get("data", "") for each in players]
     except TooComplex:
         return None

@@ -15,6 +15,7 @@ from exporter.export.posts import ExportPost, Posts, shown_path
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
 from exporter.html.embedded import Use, embedded
+from exporter.html.ready import ready
 from exporter.html.text import text_of
 from exporter.html.tree import too_large
 from exporter.message import message
@@ -53,7 +54,7 @@ def _rows(posts: Posts) -> Iterator[bytes]:
 def _cells(post: ExportPost, posts: Posts) -> list[str]:
     entry = post.record
     text = rough_text(f"{entry.body}\n{entry.more_title}\n{entry.more}")
-    shown = sum(found.use is Use.SHOWN for body in (entry.body, entry.more) for found in embedded(body))
+    shown = sum(found.use is Use.SHOWN for body in (entry.body, entry.more) for found in embedded(ready(body)))
     return [
         post.id,
         "" if entry.date is None else f"{entry.date:%Y-%m-%d %H:%M:%S}",

@@ -24,10 +24,11 @@ from exporter.export.names import plain_id
 from exporter.export.post_html import Cleaned, as_html, only_text, post_facts, visible_xml
 from exporter.export.posts import ExportPost, Posts, ThreadedPostComment
 from exporter.html.anchors import Numbering, mark_places, place_of, take_footnotes, wanted_places
+from exporter.html.embedded import parse_body
 from exporter.html.links import absolute, commenter_link
 from exporter.html.page_sanitizer import ID_PREFIX
 from exporter.html.text import collapse
-from exporter.html.tree import TooComplex, TooLarge, parse
+from exporter.html.tree import TooComplex, TooLarge
 from exporter.model.asset import extension_of
 from exporter.model.labels import marks_of
 from exporter.translation import translated, translator
@@ -280,7 +281,7 @@ class BookPages:
         The ids of ``places`` are marked, and footnotes get the markup that reading systems know.
         """
         try:
-            tree = parse(as_html(html))
+            tree = parse_body(as_html(html))
             notes = take_footnotes(tree, footnotes) if places else []
             mark_places(tree, places)
             made = xhtml(tree, around, upright=self._vertical)

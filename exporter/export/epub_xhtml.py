@@ -9,8 +9,8 @@ from html import escape
 from typing import Final, NamedTuple
 
 from exporter.html.anchors import ANCHOR, FOOTNOTE, Footnote
-from exporter.html.embedded import embeds
 from exporter.html.page_sanitizer import ID_PREFIX
+from exporter.html.players import embeds
 from exporter.html.tree import BLOCKS, CODE_BLOCKS, DROPPED, HEADINGS, LISTS, Element, holders, styled_as, tag_set
 
 _ROW_GROUPS: Final = tag_set("tbody tfoot thead")

@@ -27,6 +27,7 @@ from exporter.export.reasons import Reason
 from exporter.export.report import Report
 from exporter.export.targets import Matter, Target
 from exporter.html.links import commenter_link
+from exporter.html.ready import ready
 from exporter.html.text import collapse
 from exporter.html.tree import too_complex, too_large
 from exporter.html.wordpress import Kept, block, blocks, field_html, kept, more_block, more_mark
@@ -84,7 +85,7 @@ class ImportFile:
             self.report.limit(Reason.NO_TITLE, post.id)
         if size(stored_name(post.title)) > TEXT_BYTES:
             self.report.limit(Reason.TITLE_LONG.at(TEXT_BYTES), post.id)
-        if _ACTIVE.search(post.record.body) or _ACTIVE.search(post.record.more):
+        if any(_ACTIVE.search(ready(text)) for text in (post.record.body, post.record.more)):
             self.report.limit(Reason.ACTIVE, post.id)
         if self.options.target is not None:
             self._mind(post, self.options.target)

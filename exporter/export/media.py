@@ -18,9 +18,11 @@ from exporter.export.posts import ExportPost, Posts
 from exporter.export.reasons import Reason, why_not_saved
 from exporter.export.report import Link, Report
 from exporter.html.anchors import mark_places, place_of, wanted_places
-from exporter.html.embedded import EmbeddedAddress, Use, attribute_text, embedded, rewrite_addresses
+from exporter.html.embedded import EmbeddedAddress, Use, embedded, rewrite_addresses
 from exporter.html.links import absolute, host_of, meaning
 from exporter.html.local_links import EntryAddresses
+from exporter.html.ready import ready
+from exporter.html.tags import attribute_text
 from exporter.html.tree import TooComplex, parse
 from exporter.model.asset import Asset, extension_of
 from exporter.model.kinds import Kind
@@ -214,14 +216,15 @@ class Media:
         return picture.asset.url
 
     def rewritten(self, body: str, folder: str | None = None) -> str:
-        """Return a body with the addresses of pictures and of the blog's own posts as the new home has them.
+        """Return a body for any reader, with the addresses of pictures and of the blog's own posts in the new home.
 
         Args:
             body: HTML.
             folder: the relative path to the pictures' folder, if the export contains them.
         """
+        made = ready(body)
         changes = self._has_files or self._home is not None
-        return rewrite_addresses(body, partial(self._resolved, folder)) if changes else body
+        return rewrite_addresses(made, partial(self._resolved, folder)) if changes else made
 
     def places(self, post: ExportPost) -> frozenset[str]:
         """Return the ids in a post's text that links lead to, from the same entry or another one."""
@@ -353,8 +356,8 @@ def address_of(posts: Posts, post: ExportPost) -> str | None:
 
 @lru_cache(maxsize=4)
 def _addresses(body: str) -> tuple[EmbeddedAddress, ...]:
-    """Return the addresses in a body, each once; cached, because those of a post are requested several times."""
-    return tuple(dict.fromkeys(embedded(body)))
+    """Return the addresses that readers see, each once; cached, because those of a post are requested several times."""
+    return tuple(dict.fromkeys(embedded(ready(body))))
 
 
 def _spellings(url: str) -> Iterator[str]:

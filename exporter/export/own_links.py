@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from exporter.export.interface import RecordSource
-from exporter.html.embedded import attribute_text
 from exporter.html.links import AddressPattern, absolute
+from exporter.html.tags import attribute_text
 from exporter.model.kinds import Kind
 from exporter.service.interface import Records
 

@@ -17,12 +17,13 @@ from urllib.parse import urlsplit
 from markupsafe import Markup
 
 from exporter.html.code_languages import LANGUAGE, known_language
-from exporter.html.embedded import EmbedKind, embeds, parse_body
+from exporter.html.embedded import parse_body
 from exporter.html.links import APP_SCHEMES, absolute, safe_url
 from exporter.html.page_sanitizer import ID_PREFIX, TAGS, clean, is_inline_picture, is_link
 from exporter.html.picture_groups import GALLERY, GALLERY_TAGS, Cell, Group, GroupFinder
 from exporter.html.picture_rows import bounded_ratio, row_lengths
 from exporter.html.picture_words import picture_words
+from exporter.html.players import EmbedKind, embeds
 from exporter.html.service_habits import EMOJI, emoji_text, quieten
 from exporter.html.text import plain_text, text_in, text_of
 from exporter.html.tree import (
@@ -35,7 +36,7 @@ from exporter.html.tree import (
     tag_set,
     too_large_words,
 )
-from exporter.html.valid import picture_source, valid_html
+from exporter.html.valid import valid_html
 from exporter.model.asset import openable
 from exporter.text import visible
 from exporter.translation import translator
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
     from pygments.token import _TokenType
 
-_PLAYERS: Final = tag_set("applet audio embed frame iframe object video")
+_PLAYERS: Final = tag_set("audio embed frame iframe object video")
 _HIDDEN: Final = DROPPED - {"col", "colgroup", "wbr"} | {"math", "svg"}
 _VOID: Final = tag_set("br col hr img wbr")
 _PLAIN_TAGS: Final = {tag: (f"<{tag}>", "" if tag in _VOID else f"</{tag}>") for tag in TAGS}
@@ -64,7 +65,7 @@ _ROW_PICTURES: Final = 3
 """More in a row would be too small on a phone."""
 MAX_CODE_CHARACTERS: Final = 10_000
 """Longer code is not highlighted."""
-_OWN_WORDS: Final = frozenset({"alt", "title"})
+_CELL_NAMES: Final = frozenset({"alt", "src", "title"})
 _LANGUAGE_ATTRIBUTES: Final = ("data-lang", "data-language", "class")
 _CODE_TAGS: Final = tag_set("br code span")
 _NOT_CODE: Final = re.compile(r"(.{1,8}?)\1{100}|[^\n]{501}", re.DOTALL)
@@ -236,7 +237,7 @@ class BodyWriter:
 
     def _cell_ratio(self, picture: Element) -> float | None:
         """Return the ratio of a stored picture; ``None`` for an icon and for a picture that the page cannot show."""
-        local = self.local_path(picture_source(picture))
+        local = self.local_path(picture.attributes.get("src", ""))
         if local is None or not self.drawn(local):
             return None
         sides = [int(picture.attributes.get(name, "0")) for name in ("width", "height")]
@@ -249,8 +250,8 @@ class BodyWriter:
 
     def _cell(self, cell: Cell, ratio: float, page: _Page) -> str:
         """Return a picture for a row, with its link and caption."""
-        kept = {name: value for name, value in cell.picture.attributes.items() if name in _OWN_WORDS}
-        picture = Element("img", {**kept, "src": picture_source(cell.picture)}, [])
+        kept = {name: value for name, value in cell.picture.attributes.items() if name in _CELL_NAMES}
+        picture = Element("img", kept, [])
         shown = self._linked_picture(picture, cell.link, page)
         return f'<figure style="--r:{ratio:.2f}">{shown}{self._caption(cell.caption, page)}</figure>'
 
@@ -272,7 +273,7 @@ class BodyWriter:
         return "" if caption is None else f"<figcaption>{self._written(caption, page)}</figcaption>"
 
     def _picture(self, element: Element, page: _Page, *, linked: bool) -> str:
-        source = picture_source(element)
+        source = element.attributes.get("src", "")
         if HABIT in element.attributes:
             return self._emoji(source, element.attributes, page.root)
         kept = dict(element.attributes)

@@ -1,8 +1,7 @@
 """The files that a page needs to look as it does, and the pages that it links to. Pure.
 
-The page is read as a tokenizer reads it (HTML Standard, section 13.2.5), without building a tree. That takes linear
-time for any input, and it also finds the files inside ``noscript``. The content of scripts is never searched for
-addresses, because a guessed address would be a request for something that the page does not name.
+The page is read as a tokenizer reads it, which also finds the files inside ``noscript``. The content of scripts is
+never searched for addresses, because a guessed address would be a request for something that the page does not name.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from enum import StrEnum, auto
 from html import unescape
 from typing import Final
 
-from exporter.html.embedded import attribute_text, candidates
 from exporter.html.style_references import style_references
+from exporter.html.tags import LAZY, LAZY_SETS, Attributes, candidates, is_like_an_address, tags
 from exporter.html.web_address import WebAddress, parsed, web_address
 
 MAX_REFERENCES: Final = 20_000
@@ -57,26 +56,6 @@ class PageReferences:
         return [address for address, role in self.found.items() if role in roles]
 
 
-_NAME: Final = r"[a-zA-Z][^\s/>]*+"
-_ATTRIBUTE: Final = r"[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s\"'>][^\s>]*+|(?=>)))?+"
-_MARKUP: Final = re.compile(
-    rf"<(?:(?P<name>{_NAME})(?P<rest>(?:[\s/]++|{_ATTRIBUTE})*+)>?"
-    r"|!--(?:-?>|.*?(?:--!?>|\Z))|[!?/][^>]*+>?)",
-    re.DOTALL,
-)
-_ATTRIBUTES: Final = re.compile(r"([^\s/>][^\s/>=]*+)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>][^\s>]*+)))?+")
-_RAW: Final = {
-    name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE)
-    for name in ("script", "style", "textarea", "title", "xmp", "noembed", "noframes", "iframe")
-}
-"""Elements whose content is text, and the end of each. A frame's content was for browsers without frames."""
-
-LAZY: Final = (
-    "data-src", "data-original", "data-lazy-src", "data-lazy", "data-echo", "data-url", "data-image", "data-hires",
-    "data-large_image", "data-full-src", "data-poster",
-)  # fmt: skip
-"""Attributes from which the usual scripts take the address of a picture when it comes into view."""
-LAZY_SETS: Final = ("data-srcset", "data-lazy-srcset", "data-original-set")
 LAZY_BACKGROUNDS: Final = ("data-bg", "data-background", "data-background-image", "data-lazy-background")
 _PICTURES: Final = ("src", "lowsrc", "dynsrc")
 _PARTS: Final[dict[str, tuple[str, ...]]] = {
@@ -120,11 +99,6 @@ _META_PICTURES: Final = frozenset(
 )
 REFRESH: Final = re.compile(r"\s*[0-9.]*\s*[;,]?\s*(?:url\s*=\s*)?(['\"]?)(.*)", re.IGNORECASE | re.DOTALL)
 _WORTH: Final = re.compile(r"src|href|style|background|poster|data|content|value", re.IGNORECASE)
-
-_ADDRESS: Final = re.compile(r"(?=[^/]*+/|.*\.[0-9a-zA-Z]{3,4}\Z)[^\s<>{}\"'\[]++")
-"""A value with a slash or the ending of a file."""
-
-Attributes = dict[str, str]
 
 
 def page_references(html: str, address: str, *, encoding: str = "utf-8", most: int = MAX_REFERENCES) -> PageReferences:
@@ -170,32 +144,10 @@ def _resolved(text: str, base: WebAddress, encoding: str) -> str | None:
 
 def _elements(html: str) -> Iterator[tuple[str, Attributes, str]]:
     """Yield the name, the attributes and, if it is text, the content of each element with a reference."""
-    at = 0
-    while (found := _MARKUP.search(html, at)) is not None:
-        at = found.end()
-        if found["name"] is None:
-            continue
-        name, rest = found["name"].lower(), found["rest"]
-        text = ""
-        ending = _RAW.get(name)
-        if ending is not None:
-            end = ending.search(html, at)
-            stop = len(html) if end is None else end.start()
-            if name in {"style", "title"}:
-                text = html[at:stop]
-            at = stop
-        if text or (rest and _WORTH.search(rest)):
-            yield name, _attributes(rest), text
-
-
-def _attributes(rest: str) -> Attributes:
-    """Return the attributes by lower-case name, with their references decoded; the first of a name counts."""
-    found: Attributes = {}
-    for each in _ATTRIBUTES.finditer(rest):
-        name, double, single, bare = each.groups()
-        value = double or single or bare or ""
-        found.setdefault(name.lower(), attribute_text(value) if "&" in value else value)
-    return found
+    for tag in tags(html):
+        text = html[tag.end : tag.after] if tag.name in {"style", "title"} else ""
+        if text or (tag.rest and _WORTH.search(tag.rest)):
+            yield tag.name, tag.attributes, text
 
 
 def _references(name: str, attributes: Attributes, text: str) -> Iterator[tuple[str, ReferenceRole]]:
@@ -231,11 +183,6 @@ def _lazy(name: str, attributes: Attributes) -> Iterator[tuple[str, ReferenceRol
             yield from _of_style(value)
         elif is_like_an_address(value):
             yield value, ReferenceRole.PART
-
-
-def is_like_an_address(text: str) -> bool:
-    """Return whether the value of an attribute that has other uses too can be an address."""
-    return _ADDRESS.fullmatch(text) is not None
 
 
 def _of_link(attributes: Attributes) -> Iterator[tuple[str, ReferenceRole]]:

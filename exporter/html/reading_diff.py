@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.html.diff import in_context, word_diff
-from exporter.html.embedded import embeds, parse_body
+from exporter.html.embedded import parse_body
+from exporter.html.players import embeds
 from exporter.html.tree import BLOCKS, DROPPED, LINE_TAGS, Element, TooComplex, tag_set
-from exporter.html.valid import picture_source
 from exporter.text import REPLACEMENT
 
 if TYPE_CHECKING:
@@ -105,7 +105,8 @@ def _parts(body: Element, marks: dict[SeenThing, str], *, typed: bool) -> Iterat
             elif node.tag == "br":
                 yield "\n"
             elif node.tag == "img":
-                yield _mark(SeenThing("img", picture_source(node).strip(), node.attributes.get("alt", "")), marks)
+                source, alt = node.attributes.get("src", ""), node.attributes.get("alt", "")
+                yield _mark(SeenThing("img", source.strip(), alt), marks)
             elif node.tag in _PLAYERS:
                 yield f"\n{_player(node, marks)}\n"
             elif node.tag not in DROPPED:

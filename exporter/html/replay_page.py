@@ -19,18 +19,17 @@ from typing import Final
 from urllib.parse import quote
 
 from exporter.errors import BodyTooLarge
-from exporter.html.embedded import attribute_text, candidate_places, candidates
-from exporter.html.page_references import (
+from exporter.html.page_references import LAZY_BACKGROUNDS, REFRESH, WITH_LAZY, WITH_SETS
+from exporter.html.style_references import with_addresses
+from exporter.html.tags import (
     LAZY,
-    LAZY_BACKGROUNDS,
     LAZY_SETS,
-    REFRESH,
-    WITH_LAZY,
-    WITH_SETS,
     Attributes,
+    attribute_text,
+    candidate_places,
+    candidates,
     is_like_an_address,
 )
-from exporter.html.style_references import with_addresses
 from exporter.html.web_address import WebAddress, parsed, web_address
 
 Place = Callable[[str], str]

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 from exporter.html.anchors import ANCHOR
 from exporter.html.code_languages import LANGUAGE
-from exporter.html.embedded import is_played
 from exporter.html.links import WEB_SCHEMES, safe_frame_url, safe_image_url, safe_url
+from exporter.html.players import is_played
 from exporter.html.tree import DROPPED, TAG_NAME, Element, tag_set
 
 _SPACES = re.compile(r"(?<![ \t\r\f])[ \t\r\f]*\n[ \t\n\r\f]*")

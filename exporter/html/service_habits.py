@@ -12,9 +12,8 @@ from itertools import islice
 from typing import Final
 from urllib.parse import unquote
 
-from exporter.html.embedded import embeds
+from exporter.html.players import embeds
 from exporter.html.tree import HABIT, Element, tag_set
-from exporter.html.valid import picture_source
 
 KEYWORD: Final = "keyword"
 """The class in pages of a link that a service made of a word."""
@@ -225,7 +224,7 @@ def _mark(element: Element, *, marked: bool) -> None:
                 element.tag, element.attributes = "span", {}
     elif tag == "img":
         classes = attributes.get("class", "").split()
-        if not _EMOJI_CLASSES.isdisjoint(classes) or is_emoji(picture_source(element).strip()):
+        if not _EMOJI_CLASSES.isdisjoint(classes) or is_emoji(attributes.get("src", "").strip()):
             name = attributes["alt"] = _emoji_name(element)
             if marked:
                 attributes[HABIT] = f"{EMOJI} {name}"
@@ -243,7 +242,7 @@ def _emoji_name(picture: Element) -> str:
         found = " ".join(picture.attributes.get(name, "").split())[:_MAX_NAME_CHARACTERS]
         if found and not _NO_NAME.fullmatch(found):
             return found
-    stem = picture_source(picture).partition("?")[0].rpartition("/")[2].partition(".")[0]
+    stem = picture.attributes.get("src", "").partition("?")[0].rpartition("/")[2].partition(".")[0]
     return stem if _FILE_NAME.fullmatch(stem[:_MAX_NAME_CHARACTERS]) else ""
 
 

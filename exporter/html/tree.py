@@ -181,9 +181,6 @@ class _ParserWork:
                 self._unclosed[tag] -= count
 
 
-_LAZY: Final = ("data-src", "data-original")
-
-
 class TooComplex(ValueError):
     """Parsing would need more time or memory than any readable body."""
 
@@ -261,7 +258,7 @@ def parse(html: str) -> Element:
                 into.append(text_content)
             else:
                 tag = node.tag or ""
-                if tag[:1] not in {"-", "!"} and not (tag == "noscript" and _is_second_picture(node, into)):
+                if tag[:1] not in {"-", "!"}:
                     element = Element(tag, _attributes(node), [])
                     into.append(element)
                     child = node.first_child
@@ -304,20 +301,6 @@ def _attributes(node: LexborNode) -> dict[str, str]:
     if None in found.values():
         return {name: value or "" for name, value in found.items()}
     return cast("dict[str, str]", found)
-
-
-def _is_second_picture(noscript: LexborNode, before: list[Element | str]) -> bool:
-    """Return whether a ``noscript`` only repeats the lazily loaded picture before it."""
-    previous = next((each for each in reversed(before) if isinstance(each, Element) or each.strip()), None)
-    if not isinstance(previous, Element) or previous.tag != "img":
-        return False
-    inside = [
-        each for each in noscript.iter(include_text=True) if each.tag != "-text" or (each.text_content or "").strip()
-    ]
-    if len(inside) != 1 or inside[0].tag != "img":
-        return False
-    source = inside[0].attributes.get("src")
-    return bool(source) and source in (previous.attributes.get(name) for name in _LAZY)
 
 
 def holders(body: Element, wanted: Callable[[Element], bool]) -> set[int]:

@@ -59,7 +59,7 @@ _OWN: Final = {
     "colgroup": tag_set("span"), "del": tag_set("datetime"), "details": tag_set("open"), "ins": tag_set("datetime"),
     "li": tag_set("value"), "ol": tag_set("reversed start type"), "td": tag_set("colspan rowspan"),
     "th": tag_set("colspan rowspan scope"), "time": tag_set("datetime"),
-    "img": tag_set("alt data-original data-src height src width"),
+    "img": tag_set("alt height src width"),
     "code": tag_set("class data-lang data-language"), "pre": tag_set("class data-lang data-language") | {LANGUAGE},
 }  # fmt: skip
 _NAMES: Final = {tag: names | _OWN["*"] for tag, names in _OWN.items()}
@@ -296,12 +296,6 @@ def _paired(node: Element) -> bool:
 def _solid(node: Element) -> list[Element | str]:
     """Return the children of an element without white space."""
     return [child for child in node.children if isinstance(child, Element) or child.strip()]
-
-
-def picture_source(picture: Element) -> str:
-    """Return the address of a picture; a lazily loaded one (``data-src``) has priority."""
-    attributes = picture.attributes
-    return next(filter(None, (attributes.get(name, "") for name in ("data-src", "data-original", "src"))), "")
 
 
 def looks(tag: str, attributes: dict[str, str], *, shown_as: str) -> str:

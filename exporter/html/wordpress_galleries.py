@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, Final, NamedTuple
 
-from exporter.html.embedded import is_played
 from exporter.html.links import is_picture
+from exporter.html.players import is_played
 from exporter.html.wordpress_blocks import harmless
 from exporter.model.records import Lack, Unshown
 

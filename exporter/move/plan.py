@@ -26,6 +26,7 @@ from exporter.export.reasons import Reason, why_not_saved
 from exporter.export.report import Report
 from exporter.html.embedded import Use, embedded, rewrite_addresses
 from exporter.html.links import host_of
+from exporter.html.ready import ready
 from exporter.html.text import collapse
 from exporter.html.wordpress import Kept, without_pings
 from exporter.model.publication import Cause, PostStatus
@@ -337,7 +338,7 @@ class Plan:
 
         style = self._posts.options.body_style
         body, more = (
-            importer_rules.styled(cleaned(rewrite_addresses(as_html(text), resolve)).text, style)
+            importer_rules.styled(cleaned(rewrite_addresses(as_html(ready(text)), resolve)).text, style)
             for text in (post.record.body, post.record.more)
         )
         lead = collapse(post.record.more_title)
@@ -460,7 +461,7 @@ def gmt(when: datetime) -> str:
 def _links(post: ExportPost) -> Iterator[str]:
     """Yield the addresses that a post links to."""
     for text in (post.record.body, post.record.more):
-        yield from (found.text for found in embedded(as_html(text)) if found.use is Use.LINKED)
+        yield from (found.text for found in embedded(ready(as_html(text))) if found.use is Use.LINKED)
 
 
 def _unclean(post: ExportPost) -> int:

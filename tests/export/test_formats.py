@@ -365,7 +365,7 @@ def test_the_survey_distinguishes_values() -> None:
         ('<img srcset="old 1x, other 2x">', '<img srcset="n&amp;w 1x, other 2x">'),
         ('<p style="color:red;background:url(old) url(\'old\')">', "<p style=\"color:red;background:url(n&amp;w) url(&#x27;n&amp;w&#x27;)\">"),
         ('<p style="color:old" style="x:URL( old )">', '<p style="color:old" style="x:URL( n&amp;w )">'),
-        ('<img data-original=old lowsrc="old">', '<img data-original="n&amp;w" lowsrc="n&amp;w">'),
+        ('<img lowsrc="old" data-image="old">', '<img lowsrc="n&amp;w" data-image="old">'),
         ('<a title="old" href="other">', '<a title="old" href="other">'),
         ('<!-- <a href="old"> --><script>"<a href=old>"</script>', '<!-- <a href="old"> --><script>"<a href=old>"</script>'),
         ("href=old", "href=old"),

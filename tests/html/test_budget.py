@@ -14,9 +14,10 @@ from exporter.export.movabletype import defused
 from exporter.export.post_html import comment_html, safe_body
 from exporter.export.reasons import Reason
 from exporter.html.diff import word_diff
-from exporter.html.embedded import candidates, embedded, rewrite_addresses
+from exporter.html.embedded import embedded, rewrite_addresses
 from exporter.html.markdown import to_markdown
 from exporter.html.page_body import BodyWriter
+from exporter.html.tags import candidates
 from exporter.html.text import plain_text, text_of
 from exporter.html.tree import BODY_CHARACTERS, BODY_MARKS, TooLarge, parse, too_large, too_large_words
 from exporter.search.folding import excerpt, spans_of

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from exporter.export.post_html import safe_body
-from exporter.html.embedded import EmbedKind, embeds, page_of, scripts_in
+from exporter.html.embedded import scripts_in
 from exporter.html.markdown import to_markdown
+from exporter.html.players import EmbedKind, embeds, page_of
 from exporter.html.tree import Element, parse
 
 GIST = "https://gist.github.com/kamome/0a1b2c"
@@ -142,20 +143,3 @@ def test_the_link_of_a_frame_is_rewritten_like_others() -> None:
                 node.attributes["href"] = "7.md"
 
     assert to_markdown('<iframe src="https://a.example/1" title="題"></iframe>', change).text == "[題](7.md)"
-
-
-@pytest.mark.parametrize(
-    ("html", "pictures"),
-    [
-        ('<img src="data:," data-src="/a.jpg"> <noscript> <img src="/a.jpg"></noscript>', 1),
-        ('<img src="data:," data-original="/a.jpg"><noscript><img src="/a.jpg" alt="x"></noscript>', 1),
-        ('<img src="data:," data-src="/a.jpg"><noscript><img src="/b.jpg"></noscript>', 2),
-        ('<img src="data:," data-src="/a.jpg"><noscript><img src="/a.jpg">and words</noscript>', 2),
-        ('<img src="/a.jpg"><noscript><img src="/a.jpg"></noscript>', 2),
-        ('<img data-src="/a.jpg">words<noscript><img src="/a.jpg"></noscript>', 2),
-    ],
-)
-def test_a_lazy_picture_and_its_copy_for_browsers_without_scripts_are_one(html: str, pictures: int) -> None:
-    body = parse(html)
-    assert sum(isinstance(each, Element) and each.tag == "img" for each in body.walk()) == pictures
-    assert ("words" in body.text()) == ("words" in html)

@@ -250,10 +250,10 @@ class TestEmbeds:
             ('<iframe src="https://a.example/1" title="題"></iframe>', "card", "https://a.example/1", "題 <small>a.example</small>"),
             ('<video><source src="https://v.example/2.mp4"></video>', "player", "https://v.example/2.mp4", "Video: v.example"),
             ('<audio src="https://v.example/2.mp3"></audio>', "card", "https://v.example/2.mp3", "Sound: v.example"),
-            ('<object><param name="movie" value="https://v.example/3.swf"></object>', "card", "https://v.example/3.swf", "Embedded: v.example"),
-            ('<embed src="/4.swf">', "card", "https://sea.example/4.swf", "Embedded: sea.example"),
+            ('<object data="https://v.example/3.pdf"></object>', "card", "https://v.example/3.pdf", "Embedded: v.example"),
+            ('<embed src="/4.html">', "card", "https://sea.example/4.html", "Embedded: sea.example"),
             ('<iframe src="//www.youtube.com/embed/dQw4w9WgXcQ?rel=0"></iframe>', "player", "https://www.youtube.com/watch?v=dQw4w9WgXcQ", "Video: www.youtube.com"),
-            ('<object><param name="movie" value="http://www.youtube.com/v/abc"></object>', "player", "https://www.youtube.com/watch?v=abc", "Video: www.youtube.com"),
+            ('<iframe data-src="https://www.youtube.com/embed/abc"></iframe>', "player", "https://www.youtube.com/watch?v=abc", "Video: www.youtube.com"),
         ],
     )  # fmt: skip
     def test_they_become_links(self, html: str, kind: str, href: str, label: str) -> None:

@@ -28,6 +28,7 @@ BLOGS = ("demo", "hostile")
 LINKED = 50
 """Number of entries in the blog of links."""
 
+_BLANK = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 LINKED_TITLES = ("海の日", "Umi no Hi", "旅 & <食>", "2024年の夏！", "ÉCLAIR カモメ")
 
 
@@ -107,7 +108,7 @@ def blog(name: str, folder: Path) -> Iterator[Blog]:
 
 
 def linked_blog() -> Memory:
-    """Return a blog of entries with a picture each, and links to eight places on the page and to two other entries."""
+    """Return a blog of entries with a picture each, every other one lazily loaded, and links to eight places on the page and to two other entries."""
     made = Memory()
     for number in range(1, LINKED + 1):
         other, far = number % LINKED + 1, (number * 7) % LINKED + 1
@@ -120,7 +121,12 @@ def linked_blog() -> Memory:
             '<a href="#cell">升へ</a></td></tr></table><pre id="code">a &lt; b</pre><a href="#image">絵へ</a>'
             f'<p><a href="https://{BLOG}/Entry/{other}/">次</a> <a href="http://{BLOG}/Entry/{far}/#one">見出しへ</a></p>'
         )
-        more = f'<ol><li id="fn1">脚注 <a href="#fnref1">戻る</a></li></ol><img id="image" src="{url}">'
+        picture = f'<img id="image" src="{url}">'
+        if number % 2:
+            picture = (
+                f'<img id="image" class="lazy" src="{_BLANK}" data-src="{url}"><noscript><img src="{url}"></noscript>'
+            )
+        more = f'<ol><li id="fn1">脚注 <a href="#fnref1">戻る</a></li></ol>{picture}'
         title = f"{LINKED_TITLES[number % len(LINKED_TITLES)]} {number}"
         made.entry(str(number), title=title, entry_text=body, ps_text=more, name=f"umi-{number}", sec=f"{number:02}",
                    mon=f"{number % 12 + 1:02}", day=f"{number % 28 + 1:02}")  # fmt: skip

@@ -33,7 +33,8 @@ _READ: Final = """selector => {
         around: around.innerText,
         days: all(around, 'time[datetime], abbr.published, .facts, .when').map(day => day.dateTime || day.title || day.innerText),
         places: all(document, '[id], a[name]').flatMap(place => [place.id, place.name ?? '']),
-        pictures: parts.flatMap(part => all(part, 'img')).map(picture => [picture.src, picture.complete && picture.naturalWidth > 0]),
+        pictures: parts.flatMap(part => all(part, 'img')).map(picture =>
+            [picture.src, picture.complete && picture.naturalWidth > 0 && !picture.src.startsWith('data:image/gif')]),
         links: parts.flatMap(part => all(part, 'a[href]')).map(link => {
             const [to, fragment = ''] = link.href.split('#')
             const target = to === url && fragment && document.getElementById(decodeURIComponent(fragment))
@@ -45,6 +46,8 @@ _BOTH: Final = """([body, more]) => {
     const at = [...document.querySelectorAll('main > div')]
     at[0].innerHTML = body
     at[1].innerHTML = more
+    // As the script of the old site did.
+    document.querySelectorAll('img[data-src]').forEach(picture => { picture.src = picture.dataset.src })
     return at.map(part => part.innerText)
 }"""
 _OWN: Final = re.compile(r"https?://([^/]+)/Entry/([0-9]+)/?")

@@ -24,7 +24,7 @@ FoundAddress = tuple[str, Use]
 
 _ORDER = (Use.SHOWN, Use.FRAMED, Use.LINKED)
 _PLAIN_USES = {Use.PLAYED: Use.SHOWN} | {use: use for use in _ORDER}
-_RULES_VERSION = 3
+_RULES_VERSION = 4
 """Incremented when :func:`addresses` finds more, so that entries are parsed again."""
 
 

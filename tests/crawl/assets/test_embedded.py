@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.html.embedded import EmbeddedAddress, Use, candidates, embedded
+from exporter.html.embedded import EmbeddedAddress, Use, embedded
+from exporter.html.tags import candidates
 
 SHOWN, LINKED, PLAYED, FRAMED = Use.SHOWN, Use.LINKED, Use.PLAYED, Use.FRAMED
 
@@ -29,13 +30,20 @@ SHOWN, LINKED, PLAYED, FRAMED = Use.SHOWN, Use.LINKED, Use.PLAYED, Use.FRAMED
         ("<img srcset='a.jpg 1x, b.jpg 2x' src=c.jpg>", [("c.jpg", SHOWN), ("a.jpg", SHOWN), ("b.jpg", SHOWN)]),
         ("<picture><source srcset=a.webp><img src=a.jpg></picture>", [("a.webp", SHOWN), ("a.jpg", SHOWN)]),
         ("<img data-src=a.jpg src=blank.gif>", [("blank.gif", SHOWN), ("a.jpg", SHOWN)]),
+        ("<img data-lazy-src=a.jpg src=blank.gif>", [("blank.gif", SHOWN), ("a.jpg", SHOWN)]),
+        ("<img data-srcset='a.jpg 1x, b.jpg 2x'>", [("b.jpg", SHOWN)]),
+        ("<amp-img src=a.jpg></amp-img>", [("a.jpg", SHOWN)]),
+        ("<embed src=p.swf flashvars='file=/s.mp3'>", [("p.swf", PLAYED), ("/s.mp3", LINKED)]),
         ("<video poster=p.jpg src=v.mp4></video>", [("p.jpg", SHOWN), ("v.mp4", PLAYED)]),
         ("<audio src=a><source src=b.ogg></audio>", [("a", PLAYED), ("b.ogg", PLAYED)]),
         ("<bgsound src=a.mid>", [("a.mid", PLAYED)]),
         ("<object data=a.swf></object><embed src=b.WMV>", [("a.swf", PLAYED), ("b.WMV", PLAYED)]),
         ("<object data='a.png?x=1'></object>", [("a.png?x=1", PLAYED)]),
         ("<object><param name=Movie value=a.swf><param name=flashvars value=b.swf></object>", [("a.swf", PLAYED)]),
-        ("<embed src=//www.youtube.com/v/x>", [("//www.youtube.com/v/x", FRAMED)]),
+        (
+            "<embed src=//www.youtube.com/v/x>",
+            [("//www.youtube.com/v/x", FRAMED), ("https://www.youtube.com/watch?v=x", LINKED)],
+        ),
         ("<embed src=//player.vimeo.com/m.swf>", [("//player.vimeo.com/m.swf", FRAMED)]),
         ("<object data=a.html></object><embed src=/b>", [("a.html", FRAMED), ("/b", FRAMED)]),
         ("<iframe src=a.pdf></iframe>", [("a.pdf", FRAMED)]),
