@@ -274,13 +274,10 @@ def _remove(notes: list[_Path]) -> None:
 
 
 def _drop(note: Element, backs: list[Element]) -> None:
-    """Remove the links back and the spaces before them, and leading spaces and the colon of Hatena after the number."""
+    """Remove the links back, and leading spaces and the colon that Hatena writes after the number."""
     gone = {id(each) for each in backs}
     for parent in (note, *note.elements()):
-        kept = [each for each in parent.children if isinstance(each, str) or id(each) not in gone]
-        if len(kept) < len(parent.children) and isinstance(kept[-1] if kept else None, str):
-            kept[-1] = str(kept[-1]).rstrip()
-        parent.children = kept
+        parent.children = [each for each in parent.children if isinstance(each, str) or id(each) not in gone]
     while note.children and not _shown(note.children[0]):
         note.children.pop(0)
 

@@ -71,7 +71,7 @@ def blocks(source: str) -> Iterator[StoredBlock]:
 
 def pattern_numbers(source: str) -> list[str]:
     """Return the number of each synced pattern that a body names, without duplicates."""
-    if "wp:" not in source:
+    if not _has_patterns(source):
         return []
     found = (_number(each) for each in blocks(source) if each.name == _PATTERN)
     return list(dict.fromkeys(filter(None, found)))
@@ -85,7 +85,11 @@ def with_patterns(source: str, patterns: Mapping[str, str], unshown: list[Unshow
         patterns: the published patterns by their numbers.
         unshown: receives the patterns that are missing or too large.
     """
-    return _Expansion(patterns, unshown).expand(source, ()) if "wp:" in source else source
+    return _Expansion(patterns, unshown).expand(source, ()) if _has_patterns(source) else source
+
+
+def _has_patterns(source: str) -> bool:
+    return "wp:block" in source or "wp:core/block" in source
 
 
 class _Expansion:
@@ -189,7 +193,7 @@ def with_footnotes(source: str, notes: str, unshown: list[Unshown]) -> str:
         notes: the custom field ``footnotes``, a JSON list of objects with ``id`` and ``content``.
         unshown: receives an item if the notes cannot be read, or if a body has references and no notes.
     """
-    place = next((each for each in blocks(source) if each.name == _FOOTNOTES), None) if "wp:" in source else None
+    place = next((each for each in blocks(source) if each.name == _FOOTNOTES), None) if _FOOTNOTES in source else None
     shown = _footnotes(notes, source) if notes.strip() else ""
     if shown is None or (not shown and place is not None and "data-fn=" in source):
         unshown.append(Unshown(Lack.NOTES))
@@ -233,7 +237,7 @@ def harmless(html: str) -> str:
 
 def empty_blocks(source: str) -> list[str]:
     """Return the names of the blocks that WordPress or a plug-in fills when it shows a body, each once."""
-    if "wp:" not in source:
+    if "/-->" not in source:
         return []
     return list(dict.fromkeys(each.name for each in blocks(source) if each.alone and each.name not in _WITHOUT_CONTENT))
 

@@ -14,6 +14,7 @@ import pytest
 from exporter.crawl.assets.addresses import addresses
 from exporter.export.formats import NAMED
 from exporter.html.embedded import Use
+from exporter.html.page_body import BodyWriter
 from exporter.html.wordpress_blocks import MAX_PATTERN_CHARACTERS
 from exporter.html.wordpress_content import Surroundings, content
 from exporter.model.kinds import Kind
@@ -75,6 +76,7 @@ async def test_an_entry_shows_the_patterns_and_pictures_that_it_names(tmp_path: 
     assert found["3"].unshown == ()
     assert 'd.mp3">海</a>' in found["4"].body
     assert found["4"].unshown == (Unshown(Lack.SHORTCODE, "contact-form"),)
+    assert 'class="pictures"' in BodyWriter(lambda _: "a.jpg", "https://blog.example/").html(found["2"].body, "")
     uploads = "https://blog.example/wp-content/uploads/2024/04/"
     assert addresses(found["1"], uploads) == [(f"{uploads}a.jpg", Use.SHOWN)]
     assert {address for address, _ in addresses(found["2"], uploads)} == {f"{uploads}{name}.jpg" for name in "ab"}
