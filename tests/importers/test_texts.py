@@ -147,8 +147,8 @@ def test_a_pelican_site_with_its_own_theme_runs_no_title(tool: Tool, odd: Blog, 
     for page in (tmp_path / "site" / "output").rglob("*.html"):
         check_comments(page.read_text("utf-8"))
     for name in set(TEXTS) - {"end"}:
-        page = LexborHTMLParser((tmp_path / "site" / "output" / f"slug-{name}.html").read_text("utf-8"))
-        assert [collapse(each.text()) for each in page.css("h1.entry-title")] == [TEXTS[name]]
+        shown = LexborHTMLParser((tmp_path / "site" / "output" / f"slug-{name}.html").read_text("utf-8"))
+        assert [collapse(each.text()) for each in shown.css("h1.entry-title")] == [TEXTS[name]]
     (row,) = (each for each in report["changed"] if each["code"] == "title_widened")
     assert row["ids"] == ["end"]
 
