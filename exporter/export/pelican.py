@@ -80,6 +80,7 @@ signals.page_generator_context.connect(_state_addresses, weak=False)
 _MARKUP: Final = re.compile(r"[\\`*_{}\[\]()#+!|~^$-]")
 _MARK: Final = re.compile(r"[<>&,;][0-9]*")
 """What tags must not have as HTML, with the digits that a reference without a semicolon would take for its own."""
+_TITLE_END: Final = re.compile("<(?=/title)", re.IGNORECASE)
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
@@ -98,6 +99,8 @@ def export(posts: Posts) -> Iterator[ExportFile]:
         return f"{folder}/{name(post)}", f"{folder}/{_PICTURES}"
 
     def head(post: ExportPost, facts: FrontFacts) -> Head:
+        if _title(post) != shown_title(post):
+            posts.report.changed("entries", Reason.TITLE_WIDENED, post.id)
         if len(facts.categories) > 1:
             posts.report.changed("entries", Reason.CATEGORY_AS_TAG, post.id, len(facts.categories) - 1)
         return _facts(post, facts, posts.name(post.id), in_html=ending == ".html")
@@ -153,7 +156,7 @@ def _facts(post: ExportPost, facts: FrontFacts, name: str, *, in_html: bool) -> 
     """Return the metadata; titles and names are HTML to Pelican's themes, and a summary is read as the body is."""
     summary = escape(facts.summary, quote=False)
     found = {
-        "title": escape(shown_title(post)),
+        "title": escape(_title(post)),
         "date": post.when.isoformat(),
         "modified": post.record.updated.isoformat() if post.record.updated is not None else "",
         "category": escape("".join(facts.categories[:1])),
@@ -165,6 +168,16 @@ def _facts(post: ExportPost, facts: FrontFacts, name: str, *, in_html: bool) -> 
         "status": "published" if post.public else "draft",
     }
     return {key: " ".join(value.splitlines()) for key, value in found.items() if value}
+
+
+def _title(post: ExportPost) -> str:
+    """Return a title that ends nothing in themes that decode its references, as Pelican's own does (``striptags``).
+
+    A quotation mark ends an attribute there, and what follows can begin another one or an element.
+    """
+    title = _TITLE_END.sub("＜", shown_title(post))
+    end = max(map(title.rfind, "<=>"))
+    return title[: end + 1].replace('"', "＂") + title[end + 1 :]
 
 
 def _listed(names: list[str]) -> str:

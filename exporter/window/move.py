@@ -34,10 +34,9 @@ if TYPE_CHECKING:
 _ABOUT: Final = "move"
 _TRIAL: Final = "--dry-run"
 _COMPARE: Final = "compare"
-_NAMES: Final = (
-    *FLAG_SETTINGS, *CHOSEN, "without_addresses", "new_home_user", "new_home_token_file", "allow_plain_http",
-    "wordpress_body",
-)  # fmt: skip
+_OF_BOTH: Final = (*FLAG_SETTINGS, *CHOSEN, "new_home_user", "new_home_token_file", "allow_plain_http")
+"""The options that a move and its comparison share."""
+_NAMES: Final = (*_OF_BOTH, "wordpress_body", "without_addresses")
 _SECRET: Final = "password"  # noqa: S105 - the name of the field in the form
 
 
@@ -187,4 +186,4 @@ def _comparison(window: Window, asked: Asked, archive: Path) -> list[str]:
     if ticked(asked, "signed_in") and path.is_file():
         given |= {"new_home_user": _value(moved, "--new-home-user"), "new_home_token_file": str(path)}
         given["allow_plain_http"] = "yes" if moved is not None and "--allow-plain-http" in moved.words else None
-    return command_words("compare", given, str(archive), home, names=_NAMES[:-1])
+    return command_words("compare", given, str(archive), home, names=_OF_BOTH)

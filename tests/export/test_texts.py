@@ -17,7 +17,7 @@ from exporter.html.wordpress import field_html
 from exporter.model.publication import Declared
 from tests.export.memory import export
 from tests.export.odd_texts import TEXTS, odd_blog
-from tests.support.wide import AS_OF, WIDE
+from tests.support.wide import AS_OF, WIDE, WideBlog
 
 
 @pytest.mark.parametrize(
@@ -89,3 +89,17 @@ def test_movable_type_writes_markup_in_titles_as_text_and_says_so() -> None:
     aimed = export("movabletype", odd_blog(), target=TARGETS["wordpress"], **odd)
     assert "\nTITLE: HTMLの&lt;br&gt;と&lt;canvas&gt;入門\n" in aimed.only().decode()
     assert not [row for row in aimed.document["preflight"] if "like a tag" in row["limit"]]
+
+
+@pytest.mark.parametrize(
+    ("title", "written"),
+    [
+        ('" onclick="y()', "＂ onclick=&quot;y()"), ("a</TITLE >", "a＜/TITLE &gt;"), ('"海" 1 < 2', "＂海＂ 1 &lt; 2"),
+        ('"海"', "&quot;海&quot;"), ("<title>", "&lt;title&gt;"),
+    ],
+)  # fmt: skip
+def test_a_title_of_pelican_ends_no_attribute_and_no_title(title: str, written: str) -> None:
+    blog = WideBlog()
+    blog.post("1", title=title)
+    made = export("pelican", blog, declared=Declared(), service=WIDE, as_of=AS_OF)
+    assert f"Title: {written}\n" in made.only().decode()

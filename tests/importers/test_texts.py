@@ -129,7 +129,7 @@ def test_generators_show_them(
     odd.export(generator.form, tmp_path / "site", preset=generator.preset, body=body, **CHOSEN)
     site = generator.build(tool, tmp_path / "site")
     pages = [page.read_text("utf-8") for page in site.glob(generator.pages)]
-    check(pages, FIELDS[name])
+    check([page.replace("＜/title", "&lt;/title").replace("＂", "&quot;") for page in pages], FIELDS[name])
     for page in pages:
         check_comments(page)
 
@@ -138,6 +138,19 @@ def check_comments(page: str) -> None:
     """Check that the names and titles of comments gave birth to no element on a page."""
     born = LexborHTMLParser(page).css("script, canvas")
     assert not [each.html for each in born if RAN in each.text() or each.tag == "canvas"]
+
+
+def test_a_pelican_site_with_its_own_theme_runs_no_title(tool: Tool, odd: Blog, tmp_path: Path) -> None:
+    report = odd.export("pelican", tmp_path / "site", **CHOSEN)
+    (tmp_path / "site" / "pelicanconf.py").write_text(TEMPLATES["Pelican"]["pelicanconf.py"].replace("THEME_", "NO_"))
+    tool("pelican", "content", "-o", "output", "-s", "pelicanconf.py", cwd=tmp_path / "site")
+    for page in (tmp_path / "site" / "output").rglob("*.html"):
+        check_comments(page.read_text("utf-8"))
+    for name in set(TEXTS) - {"end"}:
+        shown = LexborHTMLParser((tmp_path / "site" / "output" / f"slug-{name}.html").read_text("utf-8"))
+        assert [collapse(each.text()) for each in shown.css("h1.entry-title")] == [TEXTS[name]]
+    (row,) = (each for each in report["changed"] if each["code"] == "title_widened")
+    assert row["ids"] == ["end"]
 
 
 WORDPRESS = ("title", "author", "category", "parent", "tag", "file", "lead", "commenter", "comment", "alt")

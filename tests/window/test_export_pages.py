@@ -103,6 +103,7 @@ def test_all_answers_become_options(running: Running, archive: Path, home: Path)
         "pictures": "bring",
         "rest": "yes",
         "new": "https://new.example/{post_name}/",
+        "without_addresses": "yes",
     }
     form = answers(running, archive, home / "out", **more)
     running.ended(running.post(running.page_of(archive, "/export/wordpress"), form))
@@ -111,7 +112,7 @@ def test_all_answers_become_options(running: Running, archive: Path, home: Path)
     assert pairs["--new-url"] == "https://new.example/{post_name}/"
     assert pairs["--media-base-url"] == "https://new.example/wp-content/uploads/media/"
     assert (pairs["--only"], pairs["--public-open-flg"]) == ("all", "1")
-    assert {"--media-folder", "--dry-run"} <= set(words)
+    assert {"--media-folder", "--without-addresses", "--dry-run"} <= set(words)
     written = running.ended(running.post(running.ended(running.get(page_of_newest(running, archive))).url))
     assert sorted(path.name for path in home.glob("out*") if path.is_dir()) == [
         "out",
