@@ -98,7 +98,8 @@ class Kind:
         written = f"{self.body}{self.extra}".replace("{files}", files)
         comments = re.findall("comment_id>([0-9]+)<", written)
         addresses = re.findall(f"{re.escape(files)}/[a-z.0-9]+", written)
-        return frozenset({str(KINDS.index(self) + 1), *comments, *addresses})
+        attached = (f"{files}/{name}" for name, number in _ATTACHED.items() if str(number) in written)
+        return frozenset({str(KINDS.index(self) + 1), *comments, *addresses, *attached})
 
 
 def _said(number: int, text: str, **fields: object) -> str:
@@ -241,7 +242,11 @@ def _footnotes(seen: Seen) -> bool:
     text = folded(seen.page.text())
     if not 0 <= text.find("一つ目の注") < text.find("二つ目の注"):
         return False
-    notes = {each.attributes.get("id") for each in seen.page.css("[id]") if "つ目の注" in each.text()}
+    notes = {
+        each.attributes.get("id")
+        for each in seen.page.css("[id]")
+        if "つ目の注" in each.text() or (not each.text() and each.parent is not None and "つ目の注" in each.parent.text())
+    }
     marks = [each.attributes.get("href") or "" for each in seen.page.css("a[href*='#']")]
     return len({unquote(urlsplit(each).fragment) for each in marks} & notes) >= 2
 
