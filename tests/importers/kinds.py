@@ -245,7 +245,8 @@ def _footnotes(seen: Seen) -> bool:
     notes = {
         each.attributes.get("id")
         for each in seen.page.css("[id]")
-        if "つ目の注" in each.text() or (not each.text() and each.parent is not None and "つ目の注" in each.parent.text())
+        if "つ目の注" in each.text()
+        or (not each.text() and each.parent is not None and "つ目の注" in each.parent.text())
     }
     marks = [each.attributes.get("href") or "" for each in seen.page.css("a[href*='#']")]
     return len({unquote(urlsplit(each).fragment) for each in marks} & notes) >= 2
