@@ -98,7 +98,8 @@ class Kind:
         written = f"{self.body}{self.extra}".replace("{files}", files)
         comments = re.findall("comment_id>([0-9]+)<", written)
         addresses = re.findall(f"{re.escape(files)}/[a-z.0-9]+", written)
-        return frozenset({str(KINDS.index(self) + 1), *comments, *addresses})
+        attached = (f"{files}/{name}" for name, number in _ATTACHED.items() if str(number) in written)
+        return frozenset({str(KINDS.index(self) + 1), *comments, *addresses, *attached})
 
 
 def _said(number: int, text: str, **fields: object) -> str:
@@ -241,7 +242,12 @@ def _footnotes(seen: Seen) -> bool:
     text = folded(seen.page.text())
     if not 0 <= text.find("一つ目の注") < text.find("二つ目の注"):
         return False
-    notes = {each.attributes.get("id") for each in seen.page.css("[id]") if "つ目の注" in each.text()}
+    notes = {
+        each.attributes.get("id")
+        for each in seen.page.css("[id]")
+        if "つ目の注" in each.text()
+        or (not each.text() and each.parent is not None and "つ目の注" in each.parent.text())
+    }
     marks = [each.attributes.get("href") or "" for each in seen.page.css("a[href*='#']")]
     return len({unquote(urlsplit(each).fragment) for each in marks} & notes) >= 2
 
@@ -288,7 +294,7 @@ _NOTES_META: Final = (
 )
 _LAZY: Final = (
     '<p><img src="data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7" '
-    'data-src="{files}/lazy.png" alt="遅い絵"><noscript><img src="{files}/lazy.png" alt="遅い絵"></noscript></p>'
+    'data-src="{files}/osoi.png" alt="遅い絵"><noscript><img src="{files}/osoi.png" alt="遅い絵"></noscript></p>'
 )
 _BACK: Final = (
     '<p><a href="#tokoro">へ飛ぶ</a></p><p>文<sup><a id="r1" href="#n1">1</a></sup></p><h3 id="tokoro">その所</h3>'
@@ -298,7 +304,7 @@ SOUND: Final = b"ID3\3\0\0\0\0\0\0" + bytes(64)
 FILM: Final = b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom" + bytes(64)
 PICTURES: Final = {
     name: png(number, 40, 30)
-    for number, name in enumerate(("umi.png", "yama.png", "kawa.png", "lazy.png", "cover.png", "smile.png"), 1)
+    for number, name in enumerate(("umi.png", "yama.png", "kawa.png", "osoi.png", "cover.png", "smile.png"), 1)
 } | {"oto.mp3": SOUND, "eiga.mp4": FILM, "shiryo.pdf": b"%PDF-1.4 paper"}
 """The files of the blog by name."""
 _ATTACHED: Final = {"umi.png": 901, "yama.png": 902, "kawa.png": 903, "cover.png": 904, "shiryo.pdf": 905}
@@ -338,7 +344,7 @@ KINDS: Final = (
     Kind("text that looks like markup", "zqescapeqz", lambda seen: "<br> *星* _a_ # {{x}} [y](z) $m^2$ 1. &amp;" in folded(seen.body.text()), "<p>&lt;br&gt; *星* _a_ # {{x}} [y](z) $m^2$ 1. &amp;amp;</p>"),
     Kind("pictures with a caption", "zqpictureqz", _pictures, '<figure class="wp-block-image"><a href="{files}/umi.png"><img src="{files}/umi.png" alt="夕方の海" width="40"></a><figcaption>海の説明</figcaption></figure>'),
     Kind("galleries", "zqgalleryqz", lambda seen: set(seen.loads()) >= {PICTURES["yama.png"], PICTURES["kawa.png"]} and "[gallery" not in seen.text, '前\n\n[gallery ids="902,903" columns="2"]\n\n後'),
-    Kind("lazy pictures", "zqlazyqz", lambda seen: seen.loads() == [PICTURES["lazy.png"]], _LAZY),
+    Kind("lazy pictures", "zqlazyqz", lambda seen: seen.loads() == [PICTURES["osoi.png"]], _LAZY),
     Kind("sound, film and attached files", "zqmediaqz", lambda seen: _media(seen) and PICTURES["shiryo.pdf"] in [seen.load(urljoin(seen.url, href)) for text, href in seen.links().items() if text == "資料"], '<p><audio controls src="{files}/oto.mp3"></audio></p><p><video controls src="{files}/eiga.mp4"></video></p><p><a href="{files}/shiryo.pdf">資料</a></p>'),
     Kind("players", "zqplayerqz", lambda seen: _leads(seen, "youtube.com/embed/zyxwvutsrqp") or _leads(seen, "youtube.com/watch?v=zyxwvutsrqp"), '<p>前</p><iframe width="560" height="315" src="https://www.youtube.com/embed/zyxwvutsrqp" allowfullscreen></iframe><p>後</p>'),
     Kind("Flash players", "zqflashqz", lambda seen: _leads(seen, "abcdefghijk"), _FLASH),
