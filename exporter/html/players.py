@@ -1,4 +1,4 @@
-"""Players and frames of other services: what they show, and the page or file that a link leads to. Pure.
+"""Players and frames of other services, and the pages or files that stand for them as links. Pure.
 
 They are never run.
 """
@@ -96,7 +96,7 @@ def _title(attributes: Mapping[str, str]) -> str:
 
 
 Part = tuple[str, Mapping[str, str]]
-"""The tag and the attributes of a player, or of an element in it."""
+"""A tag and its attributes: a player, or an element inside one."""
 
 
 def needs_plugin(tag: str, attributes: Mapping[str, str]) -> bool:
@@ -119,7 +119,7 @@ def needs_plugin(tag: str, attributes: Mapping[str, str]) -> bool:
 def plugin_content(parts: Sequence[Part]) -> tuple[str, str]:
     """Return the address that a plug-in showed, safe in a link, and its title; both may be empty.
 
-    It is the page of a known video, or else the file that the player's variables name, or else the player's own file.
+    The page of a known video comes first, then a file in the player's variables, then the player's own file.
     """
     addresses, variables = _plugin_values(parts)
     title = next(filter(None, (_title(attributes) for tag, attributes in parts if tag in _PLAYERS)), "")

@@ -29,7 +29,7 @@ _PLACEHOLDER: Final = re.compile(
     r"|transparent|white)(?:[-_.][\w.-]*)?\.(?:gif|png|svg|webp)",
     re.IGNORECASE,
 )
-"""Names of files in the place of a picture that a script has not loaded yet."""
+"""File names of placeholders that a script replaces later."""
 _MAX_NAME_CHARACTERS: Final = 100
 _PICTURES: Final = frozenset({"img", "amp-img", "amp-anim"})
 _FRAMES: Final = frozenset({"audio", "iframe", "video"})
@@ -47,13 +47,12 @@ _SIZE: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)[wx]")
 
 
 def ready(html: str) -> str:
-    """Return a body that shows without scripts and plug-ins what it showed with them.
+    """Rewrite lazy pictures and dead players so that they show without scripts and plug-ins.
 
-    - A picture has its address in ``src``: of a lazy one that of the script's attribute or of the ``noscript`` after
-      it, without ``src`` the largest one of its ``srcset`` or of its ``picture``. A frame has its own too.
+    - ``src`` of a picture gets the address from the script's attribute or from the ``noscript`` behind it. Failing
+      these, it gets the largest address in ``srcset`` or in its ``picture``. Frames are treated in the same way.
     - A ``noscript`` that only repeats or holds a picture, frame or player is removed.
-    - A player for a plug-in is a link to the page of its video or to its file. Its content for browsers without
-      the plug-in follows.
+    - A player for a plug-in becomes a link to the page of its video or to its file, followed by its fallback content.
 
     Time is linear in the length. A body beyond the limits of :mod:`exporter.html.tree` is returned unchanged.
     """

@@ -50,7 +50,7 @@ class Tag(NamedTuple):
         rest: its attributes as written.
         start: index of its ``<``.
         end: index after its ``>``.
-        after: as ``end``, but after the content of an element whose content is text, such as a script.
+        after: as ``end``, but behind the content if that is text, as in a script.
     """
 
     name: str
@@ -97,7 +97,7 @@ def is_like_an_address(text: str) -> bool:
 
 
 def candidates(srcset: str) -> Iterator[str]:
-    """Yield the addresses of a ``srcset`` attribute (HTML Standard, section 4.8.4.2.1)."""
+    """Yield the addresses in a ``srcset`` attribute (HTML Standard, section 4.8.4.2.1)."""
     return (srcset[start:end] for start, end in candidate_places(srcset))
 
 

@@ -102,7 +102,7 @@ def filled(text: str, number: int) -> str:
 
 
 def plain(written: str, paths: dict[str, str]) -> str:
-    """Return what a format wrote as HTML or Markdown, with the addresses of the pictures that it contains."""
+    """Return an export as plain HTML or Markdown, with the old addresses in place of stored pictures."""
     for path, address in paths.items():
         written = written.replace(f"data:image/png;base64,{path}", address)
     written = re.sub(r"{% endraw %}{{ \"([^\"]*)\" \| relative_url }}{% raw %}", r"\1", written)
