@@ -459,7 +459,7 @@ def collect(element: Element, runs: Runs, marks: Marks) -> None:
 
 
 def _title(element: Element) -> str:
-    """Return the title as an attribute in HTML after a space; empty if there is none."""
+    """Return the title as an attribute in HTML after a space, or an empty text."""
     title = collapse(element.attributes.get("title", ""))
     return f' title="{escape(title)}"' if title else ""
 
