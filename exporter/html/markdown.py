@@ -489,8 +489,7 @@ def _has_other_numbers(ordered: Element) -> bool:
 
 def _write_ticks_as_signs(body: Element) -> None:
     for each in body.elements():
-        if each.tag == TICK:
-            each.tag = "span"
+        each.attributes.pop(TICK, None)
 
 
 class Markdown(NamedTuple):

@@ -433,7 +433,12 @@ def enter_inline(element: Element, marks: Marks, runs: Runs) -> Marks | None:
         return None
     if tag == "abbr":
         return _with_tag(tag, marks, _title(element))
-    return _with_tag(tag, marks) if tag not in PLAIN_INLINE else _with_tag(styled_as(element), marks)
+    if tag not in PLAIN_INLINE:
+        return _with_tag(tag, marks)
+    if TICK in element.attributes:
+        runs.add(RunKind.RAW, f"[{element.attributes[TICK]}]", marks)
+        return None
+    return _with_tag(styled_as(element), marks)
 
 
 def collect(element: Element, runs: Runs, marks: Marks) -> None:
@@ -454,7 +459,7 @@ def collect(element: Element, runs: Runs, marks: Marks) -> None:
 
 
 def _title(element: Element) -> str:
-    """Return the title as an attribute in HTML after a space; empty if there is none."""
+    """Return the title as an attribute in HTML after a space, or an empty text."""
     title = collapse(element.attributes.get("title", ""))
     return f' title="{escape(title)}"' if title else ""
 
@@ -509,10 +514,6 @@ def _anchor(element: Element, marks: Marks, runs: Runs) -> None:
     runs.add(RunKind.RAW, f'<a id="{escape(element.attributes["id"])}"></a>', marks)
 
 
-def _tick(element: Element, marks: Marks, runs: Runs) -> None:
-    runs.add(RunKind.RAW, "[x]" if "checked" in element.attributes else "[ ]", marks)
-
-
 def _footnote(element: Element, marks: Marks, runs: Runs) -> None:
     runs.add(RunKind.RAW, f"[^{element.attributes['label']}]", marks)
 
@@ -520,7 +521,6 @@ def _footnote(element: Element, marks: Marks, runs: Runs) -> None:
 _LEAVES: dict[str, Callable[[Element, Marks, Runs], Marks | None]] = {
     ANCHOR: _anchor,
     FOOTNOTE: _footnote,
-    TICK: _tick,
     "a": _link,
     "br": _line_break,
     "code": _code_runs,

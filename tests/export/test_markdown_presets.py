@@ -141,3 +141,14 @@ def test_each_day_has_a_note_that_leads_to_its_posts() -> None:
         "- [[2024-03-05-2|(無題)]]",
     ]
     assert head(made.files["posts/2024-03-05-海-1.md"].decode())["day"] == "[[2024-03-05]]"
+
+
+def test_astro_gets_no_markdown_picture_with_a_relative_address() -> None:
+    blog = Memory()
+    blog.entry("1", entry_text='<p><img src="x.png" alt="[a]"> <a href="x">b</a></p>')
+    blog.entry("2", entry_text='<p><img src="/x.png"> <a href="x">b</a> <img src="https://a.example/y.png"></p>')
+    made = export("markdown", blog, preset=Preset.ASTRO)
+    texts = {name[-4]: data.decode() for name, data in made.files.items() if name.endswith(".md")}
+    assert '<img src="x.png" alt="[a]">' in texts["1"]
+    assert "![](/x.png) [b](x) ![](https://a.example/y.png)" in texts["2"]
+    assert [(row["code"], row["ids"]) for row in made.document["changed"]] == [("kept_as_html", ["1"])]

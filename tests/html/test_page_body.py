@@ -43,6 +43,25 @@ def elements(html: str) -> list[Element]:
 
 
 class TestTexts:
+    def test_a_list_of_tasks_keeps_its_ticks(self, shown: Callable[[str], str]) -> None:
+        body = '<ul><li><input type="checkbox" checked> 一</li><li><input type="checkbox">二</li></ul><input type="checkbox">'
+        assert shown(body) == "<ul><li><span>☑</span> 一</li><li><span>☐</span> 二</li></ul>"
+
+    def test_links_to_people_and_places_are_kept(self, shown: Callable[[str], str]) -> None:
+        for address in (
+            "tel:0312345678",
+            "line://ti/p/@sea",
+            "geo:35.1,139.2",
+            "webcal://a.example/a.ics",
+            "mailto:a@a.example",
+        ):
+            assert (
+                shown(f'<p><a href="{address}">海</a></p>')
+                == f'<p><a href="{address}" rel="noopener noreferrer">海</a></p>'
+            )
+        for address in ("javascript:x", "intent://x", "ms-msdt:x", "data:text/html,x"):
+            assert "href" not in shown(f'<p><a href="{address}">海</a></p>')
+
     def test_a_text_keeps_its_lines(self, shown: Callable[[str], str]) -> None:
         assert shown("一行目\r\n二行目 <3") == "一行目<br>\n二行目 &lt;3"
         assert shown("一 > 二\n三") == "一 &gt; 二<br>\n三"
