@@ -88,7 +88,7 @@ UNMARKED = {
     Fault.BOLD: (r"</?(?:strong|b)>", ""),
     Fault.ITALIC: (r"</?em>", ""),
     Fault.RUBY: (r"</?(?:ruby|rp|rt)>", ""),
-    Fault.QUOTE: (r"</?blockquote>", "<br>"),
+    Fault.QUOTE: (r"</?(?:blockquote|q)>", "<br>"),
     Fault.HEADING: (r"(</?)h[34]\b", r"\1h5"),
     Fault.TABLE: (r"</?(?:table|thead|tbody|t[rdh])\b[^>]*>", "<br>"),
     Fault.LIST: (r"</?(?:[uo]l|li)\b[^>]*>", "<br>"),
