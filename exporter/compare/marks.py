@@ -41,6 +41,10 @@ _MOST_COMPARED: Final = 2_000
 """Of an entry's passages that no passage of the new home equals; each is searched in all of them."""
 
 
+_READ: Final = _MARKS.keys() | HEADINGS.keys() | LISTS | _CELLS | tag_set("a font iframe li")
+"""The tags to read; others count for their style only."""
+
+
 class _Closing(NamedTuple):
     """An element ends: its marks and its tag."""
 
@@ -76,7 +80,8 @@ class _Reader:
         while todo:
             node = todo.pop()
             if isinstance(node, str):
-                self._text(node)
+                if self._open or self._items or self._cells or self._link:
+                    self._text(node)
             elif isinstance(node, _Closing):
                 self._close(node)
             elif node.tag == "img":
@@ -84,7 +89,8 @@ class _Reader:
                 for link in self._link[-1:]:
                     link.shows_picture = link.shows_picture or bool(node.attributes.get("src"))
             elif node.tag not in DROPPED:
-                todo.append(self._opened(node))
+                if node.tag in _READ or "style" in node.attributes:
+                    todo.append(self._opened(node))
                 todo.extend(reversed(node.children))
 
     def _text(self, text: str) -> None:
@@ -154,6 +160,8 @@ def _pieces(texts: Iterable[str]) -> list[str]:
 
 def _is_styled(element: Element) -> bool:
     attributes = element.attributes
+    if not attributes:
+        return False
     if element.tag == "font" and (attributes.get("color") or attributes.get("size")):
         return True
     return _STYLE.search(attributes.get("style", "")) is not None
@@ -219,6 +227,8 @@ def lost_links(olds: Sequence[Linked], news: Sequence[Linked], frames: Sequence[
         news: with absolute addresses.
         frames: the decoded addresses of frames, which may show a page in place of a link to it.
     """
+    if not olds:
+        return []
     there = Counter(map(_key, news))
     lost = []
     for each in olds:

@@ -44,6 +44,8 @@ _TYPOGRAPHY: Final = str.maketrans(
         "™": "(tm)",
     }
 )
+_TYPOGRAPHIC: Final = re.compile(f"[{re.escape(''.join(map(chr, _TYPOGRAPHY)))}]")
+"""Finds these characters, faster than ``str.translate`` would."""
 _QUOTES: Final = re.compile("['\"]{2,}")
 """WordPress turns several straight quotation marks in a row into other ones."""
 _RUNS: Final = re.compile(r"-{2,}|\.{3,}")
@@ -67,7 +69,8 @@ def letters(text: str) -> str:
     has WordPress' spelling.
     """
     folded = _EMOTICON.sub(lambda found: _FACES[found[0]], text) if ":" in text or "8" in text or ";" in text else text
-    folded = unicodedata.normalize("NFC", _UNSEEN.sub("", folded)).translate(_TYPOGRAPHY)
+    folded = unicodedata.normalize("NFC", _UNSEEN.sub("", folded))
+    folded = _TYPOGRAPHIC.sub(lambda found: _TYPOGRAPHY[ord(found[0])], folded)
     folded = _QUOTES.sub('"', _RUNS.sub(lambda found: found[0][0], folded)).replace("Wordpress", "WordPress")
     return unicodedata.normalize("NFC", folded)  # again: inserted characters may compose with the next one
 
