@@ -295,10 +295,8 @@ class _Comparing:
             self._skip(Aspect.SLUG, _OWN_RULE if new.slug else message("the new home does not show their slugs"))
         elif new.slug in old.slugs:
             return
-        elif new.slug == old.given_name:
-            self._announced[Aspect.SLUG, message("WordPress chose other names, as the move reported")] += 1
-        elif new.whole and any(name.isdecimal() and new.slug == f"{name}-2" for name in old.slugs):
-            self._announced[Aspect.SLUG, message("WordPress adds -2 to names of digits alone")] += 1
+        elif why := _why_announced(old, new):
+            self._announced[Aspect.SLUG, why] += 1
         else:
             yield Difference(Fault.SLUG, next(iter(old.slugs), ""), new.slug)
 
@@ -428,9 +426,20 @@ def _same_moment(old: datetime, new: When) -> bool:
     return new.instant is not None and abs(new.instant - old) <= _TIME_TOLERANCE
 
 
+def _why_announced(old: OldPost, new: NewPost) -> str:
+    """Return why a name in an address differs if that was reported before; empty otherwise."""
+    if new.slug == old.given_name:
+        return message("WordPress chose other names, as the move reported")
+    if new.whole and any(name.isdecimal() and new.slug == f"{name}-2" for name in old.slugs):
+        return message("WordPress adds -2 to names of digits alone")
+    return ""
+
+
 def _has_own_names(pairs: Sequence[tuple[OldPost, NewPost]]) -> bool:
     named = [(old, new) for old, new in pairs if new.slug]
-    return sum(new.slug not in {*old.slugs, old.given_name} for old, new in named) > _OWN_SLUGS_SHARE * len(named)
+    return sum(
+        new.slug not in old.slugs and not _why_announced(old, new) for old, new in named
+    ) > _OWN_SLUGS_SHARE * len(named)
 
 
 def _categories(old: OldPost) -> Sequence[str]:

@@ -91,6 +91,26 @@ def test_each_difference_is_named(there: dict[str, Any], difference: tuple[Fault
     assert faults(compared(**there)) == [Difference(*difference)]
 
 
+def test_what_a_home_cannot_hold_is_announced_once() -> None:
+    long = "長" * 60
+    cut: dict[str, Any] = {"categories": ((long[:50],),), "tags": (long[:50],), "names": (long[:50],)}
+    page: dict[str, Any] = {"is_page": True, "categories": (), "tags": ()}
+    player: dict[str, Any] = {"players": ("https://video.example/1",)}
+    for found, announced in (
+        (compared(replace(STATED, page=True), **page), [(Aspect.CATEGORY, 1), (Aspect.TAGS, 1)]),
+        (
+            compared(replace(STATED, categories=((long,),), tags=(long,)), **cut),
+            [(Aspect.CATEGORY, 1), (Aspect.TAGS, 1)],
+        ),
+        (compared(home=replace(WORDPRESS, strips_frames=True), before=player, players=0), [(Aspect.TEXT, 1)]),
+        (compared(before={"given_name": "entry-1-2"}, slug="entry-1-2"), [(Aspect.SLUG, 1)]),
+        (compared(before={"slugs": ("404",)}, slug="404-2"), [(Aspect.SLUG, 1)]),
+    ):
+        assert [(each.aspect, each.count) for each in found.announced] == announced
+        assert (faults(found), found.whole) == ([], True)
+    assert [each.change for each in faults(compared(before=player, players=0))] == [Fault.PLAYER_MISSING]
+
+
 def test_parts_that_a_home_does_not_show_are_named() -> None:
     missing: dict[str, Any] = dict.fromkeys(("categories", "tags", "author", "is_page", "excerpt", "featured"))
     found = compared(replace(STATED, page=True), names=("海", "日記", "夏", "foo"), **missing)
