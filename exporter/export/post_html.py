@@ -15,6 +15,7 @@ from exporter.html.anchors import rename_places
 from exporter.html.embedded import parse_body, scripts_in
 from exporter.html.links import commenter_link
 from exporter.html.safe_html import safe_html
+from exporter.html.tags import tags
 from exporter.html.text import collapse, text_of
 from exporter.html.tree import LINE_TAGS, Element, TooComplex, TooLarge, too_large, too_large_words
 from exporter.model.labels import marks_of
@@ -69,8 +70,18 @@ def as_html(body: str) -> str:
     """Return a body as HTML that shows the same lines: one without any tag that ends lines gets its ``<br>``."""
     if any(found[2].lower() in LINE_TAGS for found in _TAG.finditer(body)):
         return body
+    parts: list[str] = []
+    done = 0
+    for tag in tags(body):
+        # A line end inside of a tag separates its attributes.
+        parts += [_with_breaks(body[done : tag.start]), body[tag.start : tag.after]]
+        done = tag.after
+    return "".join([*parts, _with_breaks(body[done:])])
+
+
+def _with_breaks(text: str) -> str:
     # Not by a pattern, which would remember every line end of a large body until the last is done.
-    return body.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "<br>\n")
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "<br>\n")
 
 
 def comment_html(comment: Comment) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from exporter.export.entry_page import render_entry
 from exporter.export.interface import Preset
-from exporter.export.post_html import safe_body
+from exporter.export.post_html import as_html, safe_body
 from exporter.html.local_links import ArchiveLinks, AssetMap, EntryAddresses
 from exporter.html.markdown import to_markdown
 from exporter.model.records import Post
@@ -31,6 +31,13 @@ def exported(form: str, folder: Path, body: str, **options: Any) -> tuple[str, d
 
 def codes(report: dict[str, Any]) -> set[str]:
     return {row["code"] for part in ("changed", "preflight") for row in report[part]}
+
+
+def test_a_line_end_inside_of_a_tag_is_no_break() -> None:
+    link = "<a\nhref='https://a.example/x'\ntitle='a\nb'>押す</a>"
+    assert as_html(f"一\r\n{link}\n<script>a\nb</script>\n二 <3\n三") == (
+        f"一<br>\n{link}<br>\n<script>a\nb</script><br>\n二 <3<br>\n三"
+    )
 
 
 def test_markup_keeps_directions() -> None:
