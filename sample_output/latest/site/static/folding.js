@@ -5,21 +5,27 @@ window.blogFolding = (function () {
   const SPACES = new RegExp("[" + SPACE + "]+", "g");
   const TERM = new RegExp('["“”＂]([^"“”＂]*)["“”＂]|(?:[^"“”＂' + SPACE + ']|["“”＂](?![^"“”＂]*["“”＂]))+', "g");
   const CLUSTER = /[^][\p{M}\uff9e\uff9f\u1160-\u11ff]*/gu;
+  const SELECTORS = /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]+/gu;
+  const NOT_WHOLE = /[^¼-¾⅐-⅟↉①-⑳Ⓐ-⓪㉄-㉇㉑-㉾㊀-㊿㋐-㋾\u{1f12b}-\u{1f12e}\u{1f130}-\u{1f149}\u{1f202}\u{1f210}-\u{1f23b}\u{1f250}\u{1f251}]+/gu;
   const MARKS = "[ー~]", LONGEST = 1000;
   const UNITS = /([ぁ-ゖゝゞァ-ヶヽヾ])([ー~]*)|[^]/gu;
   const keys = new Map();
   let folds = new Map(), unusual = null;
 
-  /** Loads what lower-casing leaves of case folding; before that nothing can be folded. */
+  /** Loads what lower-casing leaves of case folding, and the groups of kanji with one key; before that nothing can be folded. */
   async function load() {
-    folds = new Map(Object.entries(await blogLoad("folds", "", "folds.js")));
-    unusual = new RegExp("[" + [...folds.keys()].join("") + "]", "u");
+    const [cases, groups] = await blogLoad("folds", "", "folds.js");
+    folds = new Map(Object.entries(cases));
+    for (const group of groups.split(" ")) {
+      const [usual, ...variants] = group;
+      for (const each of variants) folds.set(each, usual);
+    }
+    unusual = new RegExp("[" + [...folds.keys()].join("") + "]", "gu");
   }
 
   function fold(text) {
-    let key = text.normalize("NFKC").toLowerCase();
-    if (unusual.test(key)) key = [...key].map(function (each) { return folds.get(each) ?? each; }).join("");
-    return key.replaceAll("\u301c", "~").replace(SPACES, " ");
+    const plain = text.replace(SELECTORS, "").replace(NOT_WHOLE, function (part) { return part.normalize("NFKC"); });
+    return plain.toLowerCase().replace(unusual, function (each) { return folds.get(each); }).replaceAll("\u301c", "~").replace(SPACES, " ");
   }
 
   /** What is looked for: words with spaces between them, or phrases in quotation marks; one mark alone is a character of a word. */
