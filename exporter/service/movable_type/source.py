@@ -68,6 +68,7 @@ _LINES: Final = frozenset({"1", "__default__", "convert_breaks"})
 _MARKDOWN: Final = {"markdown": False, "markdown_with_smartypants": True}
 _FORMATTED: Final = "CONVERT BREAKS"
 _TAG: Final = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^,]*))\s*(?:,|\Z)""")
+_REFERENCE: Final = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _DATED_PATH: Final = re.compile(r"/(?:19|20)\d\d/.*")
 _MOST_GARBAGE_LINES: Final = 20
 _LONG_HEAD_BYTES: Final = 60_000
@@ -337,13 +338,18 @@ def _section(raw: Raw, name: str) -> str:
 
 def _named(raw: Raw, name: str) -> str:
     """Return a title or a name as text. Movable Type prints it as HTML, but many services write tags as text there."""
-    return unescape(last_text(raw, name))
+    return _decoded(last_text(raw, name))
+
+
+def _decoded(text: str) -> str:
+    """Return a text without references; one without its semicolon, as in ``R&D&region``, was surely typed."""
+    return _REFERENCE.sub(lambda found: unescape(found[0]), text) if "&" in text else text
 
 
 def _categories(raw: Raw) -> list[str]:
     """Return the categories, each once, the primary one first."""
     found = [*_all_texts(raw, "PRIMARY CATEGORY"), *_all_texts(raw, "CATEGORY")]
-    return list(dict.fromkeys(filter(None, map(unescape, found))))
+    return list(dict.fromkeys(filter(None, map(_decoded, found))))
 
 
 def _tags(raw: Raw) -> Iterator[str]:
@@ -358,7 +364,7 @@ def _tags(raw: Raw) -> Iterator[str]:
             else:
                 tag = next((each for each in found.groups() if each is not None), "").strip()
                 at = found.end()
-            tag = unescape(tag)
+            tag = _decoded(tag)
             if tag and tag not in seen:
                 seen.add(tag)
                 yield tag
