@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from html import unescape
 from typing import Any, BinaryIO, ClassVar, Final, NamedTuple, Self
@@ -296,6 +296,11 @@ class WxrFile(ExportFile):
             for each in all_of(raw.get(name))
             if isinstance(each, Mapping)
         )
+
+    def contained(self, raw: Raw) -> Collection[str]:
+        """Return the numbers of the synced patterns whose sources the record has."""
+        sources = raw.get("patterns")
+        return [key for key, text in sources.items() if text] if isinstance(sources, dict) else ()
 
     def title(self, kind: Kind, raw: Raw) -> str:
         """Return a record's title or name."""
