@@ -193,3 +193,17 @@ async def test_an_entry_that_holds_a_forgotten_pattern_is_listed(tmp_path: Path)
     archive = Archive.open(tmp_path / "archive")
     found = find(archive, settings(), ForgettingRequest(entries=("62",)))
     assert found.mentions == [(Kind.ENTRIES, "1"), (Kind.ENTRIES, "63")]
+
+
+async def test_a_gallery_shows_no_files_of_a_hidden_entry(tmp_path: Path) -> None:
+    found = await posts_of(
+        tmp_path,
+        item(1, "".join(f'[gallery id="{n}"]' for n in (2, 3, 4, 5, 99))),
+        item(2, "[gallery]", status="private"),
+        item(3, "文", post_password="ひみつ"),
+        item(4, "文", status="draft"),
+        item(5, "文"),
+        *(picture(10 + n, f"of-{n}.jpg", post_parent=n) for n in (2, 3, 4, 5, 99)),
+    )
+    assert re.findall(r"of-[0-9]+", found["1"].body) == ["of-5"]
+    assert re.findall(r"of-[0-9]+", found["2"].body) == ["of-2"], "its own are in it"

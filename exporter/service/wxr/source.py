@@ -265,6 +265,12 @@ class WxrFile(ExportFile):
         found = text_of(raw.get("wp:post_parent")).strip()
         return found if _NUMBER.fullmatch(found) else ""
 
+    def shares_files(self, raw: Raw) -> bool:
+        """Return whether everyone may read an entry: ``gallery_shortcode`` shows nothing of others."""
+        from exporter.service.wxr.shown_records import is_published  # noqa: PLC0415 - as above
+
+        return is_published(raw)
+
     def completed(self, raw: Raw, found: FoundParts) -> dict[str, Any]:
         """Return an entry's record with its featured picture, the files of its galleries, and its synced patterns."""
         from exporter.service.wxr.shown_records import attachments, has_files, patterns  # noqa: PLC0415 - as above
