@@ -63,12 +63,9 @@ def escaped(text: str) -> str:
     return clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
-_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
-
-
 def as_html(body: str) -> str:
     """Return a body as HTML that shows the same lines: one without any tag that ends lines gets its ``<br>``."""
-    if any(found[2].lower() in LINE_TAGS for found in _TAG.finditer(body)):
+    if any(tag.name.removeprefix("/") in LINE_TAGS for tag in tags(body)):
         return body
     parts: list[str] = []
     done = 0

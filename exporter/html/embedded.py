@@ -85,6 +85,12 @@ def embedded(html: str) -> Iterator[EmbeddedAddress]:
     yield from (each for each in _written(made) if each.text not in seen)
 
 
+def replaced(html: str) -> set[str]:
+    """Return the addresses that readers saw only until a script loaded others: placeholders and previews."""
+    made = ready(html)
+    return set() if made == html else {each.text for each in _written(html)} - {each.text for each in _written(made)}
+
+
 def _written(html: str) -> Iterator[EmbeddedAddress]:
     lower = html.lower()
     if "<" not in html or not any(word in lower for word in _WORTH_PARSING):

@@ -21,6 +21,9 @@ _HINTS: Final = ("noscript", "srcset", "<object", "<embed", "<applet", "<amp-")
 _LAZY_HINTS: Final = tuple(name for name in LAZY if not any(name.startswith(each) for each in LAZY if each != name))
 _SURELY_LAZY: Final = LAZY[:2]
 """Attributes of lazy pictures alone: they count even if ``src`` has a picture, which is then a smaller one."""
+_LAZY_ONLY: Final = LAZY[:5]
+"""Attributes that name nothing but pictures."""
+_PICTURE: Final = re.compile(r"[^?#]*\.(?:avif|bmp|gif|jpe?g|png|svg|webp)(?:[?#].*)?", re.IGNORECASE | re.DOTALL)
 _LAZY_NAMES: Final = ("data-src", "data-original", "data-lazy", "data-sizes")
 """How the names of attributes begin that only a script for lazy pictures reads."""
 _LAZY_CLASS: Final = re.compile(r"lazy.*|.*-lazy-image|is-lazy", re.IGNORECASE)
@@ -134,16 +137,17 @@ class _Body:
         places, self._sources = self._sources, []
         sources = [self._tags[each].attributes for each in places]
         after = self._noscript_after(at)
-        address = _address_of(attributes, sources, after.address if after is not None else "")
+        is_picture = after is not None and not _is_invisible(self._tags[after.thing].attributes)
+        address = _address_of(attributes, sources, after.address if after is not None and is_picture else "")
         repeats = after is not None and address and _same(address, after.address)
         if after is not None and repeats:
             self.edits.append((self._tags[after.start].start, self._tags[after.end].end, ""))
         if address:
             # A browser would find nothing in them, or a placeholder.
-            unused = (number for number, each in zip(places, sources, strict=True) if not _best(each.get("srcset", "")))
+            unused = (number for number, each in zip(places, sources, strict=True) if _is_blank(each, address))
             for number in unused:
                 self._edit(self._tags[number])
-        blank_set = "srcset" in attributes and not _best(attributes["srcset"])
+        blank_set = "srcset" in attributes and _is_blank(attributes, address)
         if address and (address != attributes.get("src", "").strip() or blank_set or is_amp):
             self._edit(tag, _written("img", _loaded(attributes, address, only=_AMP_NAMES if is_amp else None)))
         elif is_amp:
@@ -268,9 +272,17 @@ def _pairs(found: list[Tag]) -> Iterator[tuple[int, int]]:
             yield at, start
 
 
+def _is_inline(address: str) -> bool:
+    """Return whether an address names no file: what is shown until a script loads one."""
+    return not address or address[:6].lower().startswith(("data:", "about:", "#"))
+
+
 def _is_placeholder(address: str) -> bool:
-    """Return whether an address only fills the place until a script loads another one."""
-    if not address or address[:6].lower().startswith(("data:", "about:", "#")):
+    """Return whether an address only fills the place until a script loads another one.
+
+    A name alone may also be that of a real picture: it counts only if there is another address.
+    """
+    if _is_inline(address):
         return True
     name = re.split(r"[?#]", address, maxsplit=1)[0].rpartition("/")[2]
     return len(name) <= _MAX_NAME_CHARACTERS and _PLACEHOLDER.fullmatch(name) is not None
@@ -288,12 +300,15 @@ def _address_of(attributes: Attributes, sources: list[Attributes], spare: str) -
     has_own = not _is_placeholder(own)
     for name in _SURELY_LAZY if has_own else LAZY:
         written = attributes.get(name, "").strip()
-        if written and not _is_placeholder(written) and _may_be_address(written):
+        is_sure = name in _LAZY_ONLY or _is_inline(own) or _PICTURE.fullmatch(written) is not None
+        if is_sure and not _is_inline(written) and _may_be_address(written):
             return written
     if has_own:
         return own
-    sets = (each.get(name, "") for each in (attributes, *sources) for name in (*LAZY_SETS, "srcset"))
-    return next(filter(None, map(_best, sets)), "") or spare
+    sets = [each.get(name, "") for each in (attributes, *sources) for name in (*LAZY_SETS, "srcset")]
+    found = next(filter(None, map(_best, sets)), "")
+    named = (_best(each, _is_inline) for each in sets)
+    return found or next(filter(None, (spare, "" if _is_inline(own) else own, *named)), "")
 
 
 def _may_be_address(text: str) -> bool:
@@ -306,10 +321,10 @@ def _frame_address(attributes: Attributes) -> str:
     if own and not _is_placeholder(own):
         return own
     written = (attributes.get(name, "").strip() for name in LAZY)
-    return next((each for each in written if each and _may_be_address(each) and not _is_placeholder(each)), "")
+    return next((each for each in written if _may_be_address(each) and not _is_inline(each)), "")
 
 
-def _best(srcset: str) -> str:
+def _best(srcset: str, is_none: Callable[[str], bool] = _is_placeholder) -> str:
     """Return the largest picture of a ``srcset`` that is not a placeholder; empty without one."""
     places = [*candidate_places(srcset), (len(srcset), len(srcset))]
     best, most = "", -1.0
@@ -317,16 +332,21 @@ def _best(srcset: str) -> str:
         address = srcset[start:end]
         size = _SIZE.search(srcset, end, following)
         width = float(size[1]) if size is not None else 1.0
-        if width > most and not _is_placeholder(address):
+        if width > most and not is_none(address):
             best, most = address, width
     return best
+
+
+def _is_blank(attributes: Attributes, address: str) -> bool:
+    """Return whether a ``srcset`` has nothing but placeholders, for a picture with this address."""
+    return not _best(attributes.get("srcset", ""), _is_inline if _is_placeholder(address) else _is_placeholder)
 
 
 def _loaded(attributes: Attributes, address: str, *, only: frozenset[str] | None = None) -> Attributes:
     """Return the attributes after a script has loaded the element."""
     found = {"src": address}
     for name, value in attributes.items():
-        if name == "srcset" and not _best(value):
+        if name == "srcset" and _is_blank(attributes, address):
             continue
         if name == "class":
             value = " ".join(each for each in value.split() if not _LAZY_CLASS.fullmatch(each))  # noqa: PLW2901

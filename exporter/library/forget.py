@@ -105,6 +105,7 @@ class FoundRecords:
         mentions: other records that quote one of them, by kind and id; they stay.
         texts: the texts to look for, each with the name of its writer.
         alone: texts that prove a quotation at any length, without a name: a requested name, an entry's title.
+        own_ids: the services of the entries that go, each with the id there.
         posts: the number of comments that go, by entry.
         digests: the hashes of the files that go.
         seen: the hash of ``SHA256SUMS`` when the archive was read. Every run and every capture changes it.
@@ -134,6 +135,7 @@ class FoundRecords:
     alone: set[str] = field(default_factory=set)
     shown: set[tuple[Kind, str]] = field(default_factory=set)
     common: set[str] = field(default_factory=set)
+    own_ids: set[tuple[str, str]] = field(default_factory=set)
     posts: Counter[str] = field(default_factory=Counter)
     digests: set[str] = field(default_factory=set)
     signs: dict[Kind, set[str]] = field(default_factory=lambda: {kind: set() for kind in Kind})
@@ -193,7 +195,7 @@ def find(archive: Archive, settings: Settings, request: ForgettingRequest) -> Fo
             found.lines += 1
             found.versions.add(version)
     _find_runs(archive, found)
-    _find_mentions(archive, found)
+    _find_mentions(archive, service, found)
     sought, shown = Sought.of(found.texts, found.alone, found.common), _shown(archive, service, found)
     if captures(archive.layout):
         found.exchanges = find_exchanges(archive.layout, sought, shown)
@@ -392,7 +394,9 @@ def _find_entries(
                 found.alone |= {each for each in (post.title, post.permalink) if len(each) >= _LEAST_CHARACTERS}
                 found.signs[Kind.ENTRIES] |= entry_signs(post, sought=False)
                 found.shown |= {(Kind.ENTRIES, text) for text in (post.title, post.body, post.more, post.excerpt)}
-                found.signs[Kind.ENTRIES] |= {id_sign(of.name, each) for each in (of.key(kind, own),) if each}
+                if own_id := of.key(kind, own):
+                    found.own_ids.add((of.name, own_id))
+                    found.signs[Kind.ENTRIES].add(id_sign(of.name, own_id))
     gone = {each for each in wanted if before.has(Kind.ENTRIES, service.name, each)}
     gone -= found.records[Kind.ENTRIES] | found.records[Kind.ENTRY_LIST]
     for each in sorted(wanted - gone - found.records[Kind.ENTRIES] - found.records[Kind.ENTRY_LIST]):
@@ -512,7 +516,16 @@ def _find_runs(archive: Archive, found: FoundRecords) -> None:
         found.runs[number] = (lossless_json.dumps({**run, "problems": left}) + b"\n").decode()
 
 
-def _find_mentions(archive: Archive, found: FoundRecords) -> None:
+def _contains(service: Records, kind: Kind, line: RecordLine, found: FoundRecords) -> bool:
+    """Return whether a record holds the text of an entry to forget, as posts of WordPress hold their patterns."""
+    if kind is not Kind.ENTRIES or not found.own_ids:
+        return False
+    return any(
+        (of.name, each) in found.own_ids for of, own in service.each(line.record()) for each in of.contained(own)
+    )
+
+
+def _find_mentions(archive: Archive, service: Records, found: FoundRecords) -> None:
     """Find other records, in any version, that quote one of the records to forget."""
     texts = {each.strip()[:_QUOTED_CHARACTERS] for each in found.spelled()} - {""}
     quoted = [lossless_json.text(each)[1:-1] for each in texts if len(each) >= _LEAST_QUOTED or each in found.alone]
@@ -521,7 +534,7 @@ def _find_mentions(archive: Archive, found: FoundRecords) -> None:
         with contextlib.suppress(ArchiveDamaged):  # then nothing will be forgotten
             for _, line in _lines(archive, kind):
                 other = not line.removed and line.record_id not in found.records[kind]
-                if other and any(text in line.data for text in quoted):
+                if other and (any(text in line.data for text in quoted) or _contains(service, kind, line, found)):
                     mentions[line.record_id] = None
         found.mentions += [(kind, record_id) for record_id in sorted(mentions, key=sort_key)]
     del found.mentions[_MOST_MENTIONS:]

@@ -168,6 +168,10 @@ class ExportFile(StatedService):
         """Return the id of the entry that a file belongs to, or an empty text."""
         return ""
 
+    def shares_files(self, _raw: Raw) -> bool:
+        """Return whether other entries may show all files of an entry."""
+        return True
+
     def completed(self, raw: Raw, _found: FoundParts) -> dict[str, Any]:
         """Return an entry's record with the parts of other records that it shows, so that it can be read alone."""
         return dict(raw)

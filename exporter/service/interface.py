@@ -7,7 +7,7 @@ addresses of a service are in its own module only. So is paging: a cursor names 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, tzinfo
 from enum import Enum, auto
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
@@ -321,6 +321,10 @@ class Records(ABC):
     def each(self, raw: Raw) -> Sequence[tuple[Records, Raw]]:
         """Return the record as each of its services gave it, with the reader of each."""
         return [(self, raw)]
+
+    def contained(self, _raw: Raw) -> Collection[str]:
+        """Return the ids of the other entries whose text is in an entry's record."""
+        return ()
 
     @abstractmethod
     def title(self, kind: Kind, raw: Raw) -> str:

@@ -90,6 +90,7 @@ class FileIndex:
     _again: bool = False
     _parts_left: int = _MAX_ALL_PARTS
     _bytes_left: int = _MAX_ADDED_BYTES
+    _sharing: dict[str, bool] = field(default_factory=dict)
 
     def build(self, check: Callable[[], None] = lambda: None) -> None:
         """Read the files; ``check`` is called often and may raise to stop.
@@ -279,8 +280,10 @@ class FileIndex:
         return FoundParts(files, entries)
 
     def _children(self, wanted: WantedParts, record_id: str) -> Iterator[str]:
-        """Yield the ids of the files that belong to entries."""
+        """Yield the ids of the files that belong to an entry, and to others whose files it may show."""
         for parent in wanted.parents:
+            if parent not in ("", record_id) and not self._shares_files(parent):
+                continue
             yield from (
                 each
                 for (each,) in self._database.execute(
@@ -289,6 +292,14 @@ class FileIndex:
                     (parent or record_id, _MAX_PARTS),
                 )
             )
+
+    def _shares_files(self, record_id: str) -> bool:
+        """Return whether an entry is known and others may show its files."""
+        known = self._sharing.get(record_id)
+        if known is None:
+            part = self._part(Kind.ENTRIES, record_id)
+            known = self._sharing[record_id] = part is not None and self.service.shares_files(part[0])
+        return known
 
     def _part(self, kind: Kind, record_id: str) -> tuple[dict[str, Any], int] | None:
         """Return a record and its bytes, unless it is too large to be a part of others."""

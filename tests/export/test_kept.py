@@ -40,6 +40,13 @@ def test_a_line_end_inside_of_a_tag_is_no_break() -> None:
     )
 
 
+def test_a_tag_in_a_comment_or_an_attribute_ends_no_line() -> None:
+    for text in ("<!-- <p> -->", '<a title="<br>">押す</a>', "<script>'<div>'</script>", "<!-- <br>"):
+        assert as_html(f"一\n{text}") == f"一<br>\n{text}"
+    for line in ("<BR/>", "</p>", "<h2\nid=a>", "<hr>"):
+        assert as_html(f"一\n<b>{line}") == f"一\n<b>{line}"
+
+
 def test_markup_keeps_directions() -> None:
     body = '<p dir="RTL" onclick="x">שלום</p><p dir="x">a</p><p class="b">b</p>'
     assert safe_body(body).replace("\n", "") == '<p dir="rtl">שלום</p><p>a</p><p>b</p>'

@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
+from exporter.archive.archive import Archive
 from exporter.crawl.assets.addresses import addresses
 from exporter.export.formats import NAMED
 from exporter.html.embedded import Use
 from exporter.html.page_body import BodyWriter
 from exporter.html.wordpress_blocks import MAX_PATTERN_CHARACTERS
 from exporter.html.wordpress_content import Surroundings, content
+from exporter.library.forget import ForgettingRequest, find
 from exporter.model.kinds import Kind
 from exporter.model.records import Lack, Post, Unshown
 from exporter.service.export_file import FoundRecord
@@ -25,7 +27,7 @@ from exporter.source.export_files import find_export_files
 from exporter.source.file_index import FileIndex
 from tests.export.memory import Memory, export
 from tests.service.wxr_samples import channel, item, meta, picture
-from tests.source.wxr_backups import saved, state_of
+from tests.source.wxr_backups import saved, settings, state_of
 
 PATTERN = "<!-- wp:paragraph -->\n<p>{}</p>\n<!-- /wp:paragraph -->"
 
@@ -182,3 +184,26 @@ def test_every_target_has_the_footnotes_with_links_both_ways(subtests: pytest.Su
                 assert targets <= set(re.findall(r'\bid="([^"]+)"', text)), "each link leads somewhere"
                 labels = re.findall(r"\[\^([^\]]+)\](?!:)", text)
                 assert set(labels) == set(re.findall(r"(?m)^\[\^([^\]]+)\]:", text))
+
+
+async def test_an_entry_that_holds_a_forgotten_pattern_is_listed(tmp_path: Path) -> None:
+    shown = '<!-- wp:block {"ref":62} /-->'
+    items = [item(1, shown), item(2, "文"), pattern(62, "秘"), item(63, shown), pattern(64, "他")]
+    await posts_of(tmp_path, *items)
+    archive = Archive.open(tmp_path / "archive")
+    found = find(archive, settings(), ForgettingRequest(entries=("62",)))
+    assert found.mentions == [(Kind.ENTRIES, "1"), (Kind.ENTRIES, "63")]
+
+
+async def test_a_gallery_shows_no_files_of_a_hidden_entry(tmp_path: Path) -> None:
+    found = await posts_of(
+        tmp_path,
+        item(1, "".join(f'[gallery id="{n}"]' for n in (2, 3, 4, 5, 99))),
+        item(2, "[gallery]", status="private"),
+        item(3, "文", post_password="ひみつ"),
+        item(4, "文", status="draft"),
+        item(5, "文"),
+        *(picture(10 + n, f"of-{n}.jpg", post_parent=n) for n in (2, 3, 4, 5, 99)),
+    )
+    assert re.findall(r"of-[0-9]+", found["1"].body) == ["of-5"]
+    assert re.findall(r"of-[0-9]+", found["2"].body) == ["of-2"], "its own are in it"

@@ -10,6 +10,7 @@ from exporter.model.asset import Asset
 from exporter.model.kinds import Kind
 from exporter.service.registry import DEFAULT_SERVICE
 from exporter.site import SiteOptions
+from exporter.site.pages.entry import entry_files
 from exporter.site.pages.gallery import gallery_files
 from exporter.site.pages.site import Site
 from exporter.site.pages.statistics import statistics_files
@@ -79,3 +80,17 @@ def test_each_picture_counts_once_everywhere() -> None:
         picture for picture in site.pictures.shown if picture.path.startswith(f"assets/{sha256(b'a').hexdigest()[:2]}")
     )
     assert set(newest.entries) == {"1", "2"}
+
+
+def test_an_entry_shows_no_placeholder_below_its_text() -> None:
+    memory = Memory()
+    lazy = f'<img src="{PLACE}/spacer.gif" data-src="{PLACE}/a.png"> <img src="{PLACE}/small.png" data-src="{PLACE}/b.png">'
+    memory.entry("1", entry_text=f'{lazy} <a href="{PLACE}/c.png">写真</a>')
+    for name in ("spacer.gif", "small.png", "a.png", "b.png", "c.png"):
+        saved(memory, f"{PLACE}/{name}", name, width=300, height=200)
+    site = Site(memory, DEFAULT_SERVICE, None, SiteOptions("umi", "en"))
+    (page,) = (file.render().decode() for file in entry_files(site))
+    digests = {
+        name: sha256(name.encode()).hexdigest() for name in ("spacer.gif", "small.png", "a.png", "b.png", "c.png")
+    }
+    assert [name for name, digest in digests.items() if digest in page] == ["a.png", "b.png", "c.png"]

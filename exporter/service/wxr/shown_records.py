@@ -60,11 +60,12 @@ def wanted(body: str) -> WantedParts:
 def patterns(found: Mapping[str, Raw]) -> dict[str, str]:
     """Return the sources of patterns by their numbers. WordPress shows an unpublished one as nothing."""
     of_type = {key: raw for key, raw in found.items() if text_of(raw.get("wp:post_type")).strip() == _TYPE}
-    shown = {key: text_of(raw.get("content:encoded")) if _is_published(raw) else "" for key, raw in of_type.items()}
+    shown = {key: text_of(raw.get("content:encoded")) if is_published(raw) else "" for key, raw in of_type.items()}
     return {key: source for key, source in shown.items() if len(source) <= MAX_PATTERN_CHARACTERS}
 
 
-def _is_published(raw: Raw) -> bool:
+def is_published(raw: Raw) -> bool:
+    """Return whether everyone may read a record."""
     return text_of(raw.get("wp:status")).strip() == "publish" and not text_of(raw.get("wp:post_password"))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from html import unescape
 from typing import Any, BinaryIO, ClassVar, Final, NamedTuple, Self
@@ -265,6 +265,12 @@ class WxrFile(ExportFile):
         found = text_of(raw.get("wp:post_parent")).strip()
         return found if _NUMBER.fullmatch(found) else ""
 
+    def shares_files(self, raw: Raw) -> bool:
+        """Return whether everyone may read an entry: ``gallery_shortcode`` shows nothing of others."""
+        from exporter.service.wxr.shown_records import is_published  # noqa: PLC0415 - as above
+
+        return is_published(raw)
+
     def completed(self, raw: Raw, found: FoundParts) -> dict[str, Any]:
         """Return an entry's record with its featured picture, the files of its galleries, and its synced patterns."""
         from exporter.service.wxr.shown_records import attachments, has_files, patterns  # noqa: PLC0415 - as above
@@ -296,6 +302,11 @@ class WxrFile(ExportFile):
             for each in all_of(raw.get(name))
             if isinstance(each, Mapping)
         )
+
+    def contained(self, raw: Raw) -> Collection[str]:
+        """Return the numbers of the synced patterns whose sources the record has."""
+        sources = raw.get("patterns")
+        return [key for key, text in sources.items() if text] if isinstance(sources, dict) else ()
 
     def title(self, kind: Kind, raw: Raw) -> str:
         """Return a record's title or name."""

@@ -13,7 +13,7 @@ from typing import Final
 from exporter import lossless_json
 from exporter.export.interface import ViewFile
 from exporter.html.anchors import places_between
-from exporter.html.embedded import embedded
+from exporter.html.embedded import embedded, replaced
 from exporter.html.remote_body import MadeBodies
 from exporter.html.tree import BODY_CHARACTERS
 from exporter.model.kinds import Kind
@@ -270,7 +270,10 @@ class _EntryPage:
         if not pictures:
             return ""
         seen = {digest for shown in _SHOWN.findall(body) for digest in _DIGEST.findall(shown)}
-        used = [each for each in pictures if seen.isdisjoint(_DIGEST.findall(each.path))][:_MAX_PICTURES]
+        used = [each for each in pictures if seen.isdisjoint(_DIGEST.findall(each.path))]
+        if used:
+            waiting = {site.stored_picture(each) for source in self.sources() for each in replaced(source)}
+            used = [each for each in used if each not in waiting][:_MAX_PICTURES]
         items = site.shots(used, self._root)
         if not items:
             return ""
