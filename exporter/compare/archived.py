@@ -21,7 +21,7 @@ from exporter.export.post_html import comment_html
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.report import Report
 from exporter.html.embedded import Use, embedded
-from exporter.html.links import absolute, host_of, safe_url
+from exporter.html.links import APP_SCHEMES, absolute, host_of, safe_url
 from exporter.html.ready import ready
 from exporter.html.service_habits import quieten
 from exporter.html.text import collapse
@@ -174,7 +174,11 @@ def _link_to_keep(link: Linked, media: Media, old_hosts: Container[str]) -> Iter
     """Yield a link if it is none to a post, with the address that it must keep."""
     if link.address.startswith("#"):
         yield link._replace(address="#")
-    elif media.own_post(link.address) is None and safe_url(link.address) is not None:
+    elif media.own_post(link.address) is None and (address := safe_url(link.address)) is not None:
+        scheme, _, rest = address.partition(":")
+        if scheme.lower() in APP_SCHEMES:
+            yield link._replace(address=f"{scheme.lower()}:{rest}")
+            return
         web = absolute(link.address, "")
         is_kept = web is not None and host_of(web) not in old_hosts and media.find(link.address) is None
         yield link._replace(address=web if web is not None and is_kept else "")

@@ -30,7 +30,7 @@ _MARKS: Final[Mapping[str, Fault]] = {
     "sub": Fault.LOWERED,
     "sup": Fault.RAISED,
 }
-_STYLED_MARKS: Final = {"strong": Fault.BOLD, "del": Fault.STRUCK}
+_STYLED_MARKS: Final = {"strong": Fault.BOLD, "em": Fault.ITALIC, "del": Fault.STRUCK}
 _CELLS: Final = tag_set("td th")
 _STYLE: Final = re.compile(r"(?:^|;)\s*(?:color|background(?:-color)?|font-size)\s*:", re.IGNORECASE)
 _CODE: Final[MarkKey] = (Fault.CODE, "")
@@ -38,7 +38,8 @@ STYLED: Final[MarkKey] = (Fault.STYLED, "")
 _DEEPEST_LIST: Final = 3
 """Markdown readers limit the depth of lists, so deeper items count as this deep."""
 _MOST_COMPARED: Final = 2_000
-"""Of an entry's passages that no passage of the new home equals; each is searched in all of them."""
+"""Of an entry's passages that no passage of the new home equals, each of which is searched in all of them. The limit
+also holds for lost links and for frames."""
 
 
 _READ: Final = _MARKS.keys() | HEADINGS.keys() | LISTS | _CELLS | tag_set("a font iframe li")
@@ -123,13 +124,16 @@ class _Reader:
 
     def _keys(self, element: Element) -> Iterator[MarkKey]:
         tag = element.tag
-        mark = _STYLED_MARKS.get(styled_as(element)) if tag in PLAIN_INLINE else _MARKS.get(tag)
+        in_code = self._depth[_CODE] > 0  # which homes colour and stress by their own rules
+        if tag not in PLAIN_INLINE:
+            mark = _MARKS.get(tag)
+        else:
+            mark = None if in_code else _STYLED_MARKS.get(styled_as(element))
         if mark is not None:
             yield mark, ""
         if tag in HEADINGS:
             yield Fault.HEADING, tag
-        # Generators colour code.
-        if _is_styled(element) and not self._depth[_CODE]:
+        if _is_styled(element) and not in_code:
             yield STYLED
 
     def _close(self, closing: _Closing) -> None:
@@ -222,29 +226,45 @@ def lost_passages(olds: Sequence[str], news: Sequence[str]) -> list[str]:
 def lost_links(olds: Sequence[Linked], news: Sequence[Linked], frames: Sequence[str]) -> list[tuple[Linked, str]]:
     """Return the links that lead elsewhere or nowhere, each with the address that its words lead to now, if any.
 
+    A home may split and join the words of links, so an address is enough, unless the same words lead elsewhere.
+
     Args:
-        olds: links to the web have an absolute address; those without one only have to be links.
+        olds: those without an address only have to be links.
         news: with absolute addresses.
         frames: the decoded addresses of frames, which may show a page in place of a link to it.
     """
     if not olds:
         return []
-    there = Counter(map(_key, news))
-    lost = []
+    left = Counter((_key(each), each.words) for each in news)
+    rest, plain = [], Counter[str]()
     for each in olds:
-        key = _key(each)
         if not each.address:
-            continue
-        if there[key]:
+            plain[each.words] += 1
+        elif left[_key(each), each.words]:
+            left[_key(each), each.words] -= 1
+        else:
+            rest.append(each)
+    there, elsewhere = Counter[str](), Counter[str]()
+    for (key, words), number in left.items():
+        there[key] += number
+        elsewhere[words] += number
+    elsewhere -= plain
+    framed = BETWEEN.join(frames[:_MOST_COMPARED])
+    lost = []
+    for each in rest:
+        key = _key(each)
+        if there[key] and not (each.words and elsewhere[each.words]):
             there[key] -= 1
-        elif not any(key in frame for frame in frames):
+        elif key.startswith("#") or key not in framed:
             lost.append(each)
-    words = [each.words for each in olds if not each.address and each.words]
-    plain = lost_passages(words, [each.words for each in news])
-    lost += [Linked("", words, False) for words in plain]
+    lost = lost[:_MOST_COMPARED]
+    unlinked = lost_passages([*filter(None, plain.elements())], [each.words for each in news])
+    lost += [Linked("", words, False) for words in unlinked]
     now = {each.words: each.address for each in news if each.words}
     return [(each, now.get(each.words, "")) for each in lost]
 
 
 def _key(link: Linked) -> str:
-    return unquote(meaning(link.address))
+    """Return a key that equivalent addresses share; only the web's may have another scheme."""
+    is_web = link.address[:4].lower() == "http"
+    return unquote(meaning(link.address) if is_web else link.address)

@@ -132,7 +132,7 @@ class Plan:
         shown_in: the ids of the entries that show each of these pictures.
         linked: the number of links from public posts, by host.
         comments: the number of comments.
-        mails: the number of these with the mail address of their writer.
+        mails: the number of these with the mail address of their writer, which hidden ones do not get.
         scheduled: whether WordPress may publish one of the posts at its date.
     """
 
@@ -150,7 +150,7 @@ class Plan:
         self.shown_in: dict[str, list[str]] = {}
         self.linked: Counter[str] = Counter()
         self.comments = 0
-        self.mails = posts.mails
+        self.mails = 0
         self.scheduled = False
         paths: dict[Path, None] = {}
         has_parents = False
@@ -158,6 +158,7 @@ class Plan:
         tags: dict[str, None] = {}
         for post in posts:
             self.comments += len(post.comments)
+            self.mails += sum(each.visible and _is_mail(each.comment.email) for each in post.comments)
             self.authors |= {_author(post)} - {""}
             self.scheduled = self.scheduled or self.is_scheduled(post)
             tags |= dict.fromkeys(tags_of(post))

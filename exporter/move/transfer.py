@@ -56,6 +56,7 @@ T = TypeVar("T")
 _TRIMMED: Final = " \t\n\r\0\v"
 """The characters that PHP's ``trim`` removes."""
 
+_HIDDEN: Final = frozenset({"draft", "private"})
 _NOT_MADE: Final = "?"
 """The address of a record that a dry run does not make."""
 
@@ -405,6 +406,8 @@ class MoveRun:
             # A person may have changed it during this run.
             now = post_of(await there.collection.current(self.api, there.id))
             ours = now is not None and now[1].fingerprint == there.fingerprint
+        if ours and fields.values["status"] == "publish" and there.status in _HIDDEN:
+            same = False  # an earlier move hid it, while its entry was private
         if self.plan.private and self._is_shown(there) and not self.plan.may_be_published(post):
             self._leave_shown(planned)
             return

@@ -141,6 +141,7 @@ def test_refused_comments_are_exit_3(program: Program, archive: Path, home: Home
     assert (tmp_path / "my.map").is_file()
 
 
+@pytest.mark.counts_requests
 def test_nothing_is_published_before_flags_are_declared(program: Program, archive: Path, home: Home) -> None:
     done = program("move", "wordpress", archive, "--to", home.url, "--new-home-user", USER)
     assert (done.code, home.writes) == (2, [])

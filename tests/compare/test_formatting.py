@@ -8,8 +8,8 @@ import pytest
 
 from exporter.compare.archived import old_posts
 from exporter.compare.folder import FolderHome
-from exporter.compare.marks import lost_passages
-from exporter.compare.posts import Aspect, Fault, Scope
+from exporter.compare.marks import lost_links, lost_passages
+from exporter.compare.posts import Aspect, Fault, Linked, Scope
 from exporter.compare.reconcile import Comparison
 from exporter.export.interface import ExportOptions
 from exporter.export.post_html import safe_body
@@ -23,6 +23,28 @@ from tests.export.memory import SAID, Memory
 from tests.wordpress.fake import running_wordpress
 
 NAMES = list(DAMAGES)
+DAMAGED_LINKS = {
+    "exchanged": (
+        '<a href="https://a.example/">山の頁</a><a href="https://b.example/">海の頁</a>',
+        '<a href="https://b.example/">山の頁</a><a href="https://a.example/">海の頁</a>',
+        {Fault.LINK_ELSEWHERE},
+    ),
+    "lost beside a frame": (
+        '<a href="#n">注へ</a><iframe src="https://video.example/1"></iframe>',
+        '注へ<iframe src="https://video.example/1"></iframe>',
+        {Fault.LINK_ELSEWHERE},
+    ),
+    "another mail address": (
+        '<a href="mailto:a@example.jp">手紙</a>', '<a href="mailto:b@example.jp">手紙</a>', {Fault.LINK_ELSEWHERE},
+    ),
+    "the same mail address": ('<a href="MAILTO:a@example.jp">手紙</a>', '<a href="mailto:a@example.jp">手紙</a>', set()),
+    "a longer text": ('<a href="https://a.example/">山</a>の頁', '<a href="https://a.example/">山の頁</a>', set()),
+    "in a frame": ('<a href="https://v.example/1"></a>', '<iframe src="https://v.example/1"></iframe>', set()),
+    "italic by a style": ('<span style="font-style:italic">斜めの字</span>', "斜めの字", {Fault.ITALIC}),
+    "code stressed by its editor": (
+        '<pre><span style="font-weight:bold">for</span> x</pre>', "<pre><code>for x</code></pre>", set(),
+    ),
+}  # fmt: skip
 HARMLESS = {
     "nofollow": ('<a href="https://other', '<a target="_blank" rel="nofollow noopener" href="https://other'),
     "scheme": ("https://other", "http://OTHER"),
@@ -98,6 +120,20 @@ async def test_all_lost_marks_and_links_of_an_entry_are_named(tmp_path: Path) ->
         (Fault.LINK_ELSEWHERE, "よそ https://other.example/"), (Fault.BOLD, "太字"), (Fault.BOLD, "太字"),
     ]  # fmt: skip
     assert not found.whole
+
+
+async def test_links_and_styles_are_told_from_similar_ones() -> None:
+    arrivals = expected([before for before, _, _ in DAMAGED_LINKS.values()])
+    found = await in_wordpress(arrivals, [after for _, after, _ in DAMAGED_LINKS.values()])
+    wanted = {str(number): faults for number, (_, _, faults) in enumerate(DAMAGED_LINKS.values(), 1) if faults}
+    assert named(found) == wanted
+
+
+def test_as_many_lost_links_as_passages_are_named() -> None:
+    links = [Linked(f"https://a.example/{number}", f"語{number}", False) for number in range(20_000)]
+    frames = [f"https://b.example/{number}" for number in range(20_000)]
+    assert len(lost_links(links, [], frames)) == 2_000
+    assert lost_links(links, links[::-1], frames) == []
 
 
 @pytest.mark.parametrize(("olds", "news", "lost"), [

@@ -34,7 +34,7 @@ TABLES = ("wp_posts", "wp_comments", "wp_terms", "wp_term_relationships")
 
 
 def moved(site: Site, archive: Path, folder: Path) -> dict[str, Any]:
-    """Move the archive by the command, which compares afterwards; fail unless its exit code is 0 or a post differs."""
+    """Move the archive by the command, which compares afterwards; fail unless it ends with 0."""
     command = [
         sys.executable, "-m", "exporter", "move", "wordpress", str(archive), "--to", site.url, "--map",
         str(folder / "map.jsonl"), "--new-home-user", "owner", "--public-open-flg", "1", "--visible-delete-flg", "f",
@@ -42,9 +42,9 @@ def moved(site: Site, archive: Path, folder: Path) -> dict[str, Any]:
     ]  # fmt: skip
     environ = {**os.environ, "BLOG_EXPORTER_NEW_HOME_TOKEN": site.password, "XDG_CONFIG_HOME": str(folder)}
     done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, timeout=600)
-    assert done.returncode in {0, 3}, done.stderr.decode()
-    document: dict[str, Any] = json.loads(done.stdout.splitlines()[0])
-    assert document["whole"] is (done.returncode == 0)
+    assert done.returncode == 0, done.stderr.decode()
+    document: dict[str, Any] = json.loads(done.stdout)
+    assert document["whole"] is True
     return document
 
 
@@ -57,10 +57,8 @@ def test_a_hundred_hostile_entries_arrive_once(tool: Tool, installed: Path, tmp_
     blog.write_pictures(built.root)
     with running_site(tool, installed, tmp_path / "site") as site:
         compared = moved(site, built.root, tmp_path)["compare"]
-        # What WordPress changes: a tag with an attribute in an attribute, names of digits, quotes and bare addresses.
-        assert set(compared["changes"]) <= {"text", "slug", "comment_changed"}
-        assert compared["counts"]["identical"] >= ENTRIES - 5
-        assert compared["counts"]["missing"] == compared["counts"]["extra"] == 0
+        assert compared["counts"]["identical"] == ENTRIES
+        assert compared["counts"]["extra"] == 0
         posts = rows(site, POSTS)
         categories = {post.id: post.category for post in Blog("hostile", blog, built.root).posts()}
         for number in range(1, ENTRIES + 1):
