@@ -102,4 +102,4 @@ def test_a_title_of_pelican_ends_no_attribute_and_no_title(title: str, written: 
     blog = WideBlog()
     blog.post("1", title=title)
     made = export("pelican", blog, declared=Declared(), service=WIDE, as_of=AS_OF)
-    assert f"Title: {written}\n" in made.only().decode()
+    assert f"Title: {written}\n" in made.everything().decode()
