@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Final
@@ -28,6 +29,8 @@ _REFRESH: Final = re.compile(r"<meta[^>]*http-equiv=[\"']?refresh[^>]*url=([^\"'
 _FILE_BYTES: Final = 32 * 1024 * 1024
 _ROOTS: Final = ("", "static", "content", "public", "source", "src", "drafts", "_drafts")
 """Folders that generators serve as a site's root, and those in which an export has drafts."""
+_TERM: Final = re.compile(r"(?:.*/)?(?:categories|tags)/([^/]+)/_index\.md")
+"""The page of a category or a tag in Hugo's sources, and the address that posts have in place of its name."""
 _OUTSIDE: Final = message("it is not in the folder")
 
 
@@ -52,7 +55,7 @@ class FolderHome:
         """Read all pages: Markdown with front matter if the folder has any, else HTML."""
         files = list(self._files())
         sources = [path for path in files if path.suffix.lower() in _MARKDOWN]
-        posts = list(self._pages(sources, self._markdown))
+        posts = _with_names(list(self._pages(sources, self._markdown)))
         words = bool(posts)
         if not words:
             posts = list(self._pages([path for path in files if path.suffix.lower() in _HTML], self._html))
@@ -142,6 +145,25 @@ class FolderHome:
             if path.is_relative_to(root) and path.is_file():
                 return _read_picture(path, held)
         return PictureFacts(gone=message("there is no such file"))
+
+
+def _with_names(pages: list[NewPost]) -> list[NewPost]:
+    """Return the posts among pages, with the names of categories and tags that have pages of their own."""
+    posts, names = [], {}
+    for page in pages:
+        term = _TERM.fullmatch(page.key)
+        if term is None:
+            posts.append(page)
+        else:
+            names[term[1]] = next(iter(page.titles), term[1])
+    return [
+        replace(
+            post,
+            names=None if post.names is None else tuple(names.get(name, name) for name in post.names),
+            tags=None if post.tags is None else tuple(names.get(name, name) for name in post.tags),
+        )
+        for post in posts
+    ]
 
 
 def _leads_to(path: Path, root: Path) -> str:

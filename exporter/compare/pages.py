@@ -15,6 +15,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from html import unescape
 from typing import Any, Final
 
 import yaml
@@ -315,7 +316,7 @@ def front_matter(text: str) -> tuple[Mapping[Any, Any], str]:
         lines = _LINES.match(text[:_FRONT_MATTER_BYTES])
         if lines is None:
             raise NoPost(message("it has no front matter"))
-        return dict(line.split(": ", 1) for line in lines[0].splitlines()), text[lines.end() :]
+        return dict(_line_of_metadata(line) for line in lines[0].splitlines()), text[lines.end() :]
     if len(found[2]) > _FRONT_MATTER_BYTES:
         raise NoPost(message("its front matter is too long"))
     try:
@@ -325,6 +326,14 @@ def front_matter(text: str) -> tuple[Mapping[Any, Any], str]:
     if not isinstance(head, Mapping):
         raise NoPost(message("its front matter has no fields"))
     return head, text[found.end() :]
+
+
+def _line_of_metadata(line: str) -> tuple[str, str | list[str]]:
+    """Return the name and value of a line. Pelican takes values for HTML, and parts tags at commas."""
+    name, value = line.split(": ", 1)
+    if name.lower() == "tags":
+        return name, [unescape(each.strip()) for each in value.split(",")]
+    return name, unescape(value)
 
 
 def _markdown_letters(body: str) -> str:

@@ -1,4 +1,4 @@
-"""What site generators make of the names of categories, tags and writers, and of posts, in addresses. Pure.
+"""How site generators spell names in addresses: those of categories, tags, writers and posts. Pure.
 
 A generator makes an address of each name. Names whose addresses are equal share a page, and others end the build. The
 exports state a separate address for each of these; all other names keep the one that the generator makes.
@@ -28,7 +28,7 @@ class AddressRules:
     """The addresses of a site generator.
 
     Attributes:
-        address: returns the address that the generator makes of a category's, tag's or writer's name.
+        address: returns the address that the generator makes of a name.
         taken: matches such addresses that the generator uses itself, in small letters.
         post_taken: matches the names of posts, in small letters, whose pages would be at the place of another page.
     """
@@ -44,7 +44,7 @@ class AddressRules:
         return "" if is_taken or _DEVICE.fullmatch(plain) else plain
 
     def addresses(self, names: Iterable[str], *, every: bool = False) -> dict[str, str]:
-        """Return an address for each name that cannot keep the one of the generator, or for every name.
+        """Return an address for each name that cannot keep the generator's, or for every name.
 
         They depend on the name alone, so they are the same in the next export.
         """

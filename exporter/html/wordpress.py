@@ -60,6 +60,7 @@ _ODD_REFERENCE = re.compile(r"&(?!(?:#[0-9]+|#x[a-f0-9]+|[a-z1-4]{1,8});)#?[0-9a
 _SUSPICIOUS = re.compile("[-&\"'`.(W[x:;8]")
 """Characters that occur in everything WordPress replaces; most texts have none of them."""
 _NO_SLASHES: Final = "&#47;&#47;"
+_SHORT_REFERENCE: Final = re.compile(r"&#(?=[0-9]{2};)")
 _SHORTCODE = re.compile(r"\[(?=/?[a-zA-Z_])")
 _FIELD_MARKS: Final = re.compile(r"(?<=&amp;)#|%(?=[0-9a-fA-F]{2})|\\")
 """In names and titles. ``sanitize_text_field`` deletes ``%2f``, importers lose backslashes, and ``wp_kses`` reads
@@ -119,7 +120,8 @@ def field_html(text: str) -> str:
     if text.isalnum():
         return text
     # With three digits, as WordPress itself writes references in names that it returns.
-    return _FIELD_MARKS.sub(lambda found: f"&#{ord(found[0]):03};", _kept_text(escape(text, quote=False)))
+    kept = _SHORT_REFERENCE.sub("&#0", _kept_text(escape(text, quote=False)))
+    return _FIELD_MARKS.sub(lambda found: f"&#{ord(found[0]):03};", kept)
 
 
 def without_pings(html: str) -> str:

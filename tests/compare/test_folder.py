@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from exporter.compare.folder import FolderHome
 from exporter.compare.posts import Aspect, Fault, Picture, PictureFacts, Scope
 from exporter.compare.reconcile import Comparison
 from exporter.errors import UsageError
@@ -55,6 +56,23 @@ async def test_sources_are_compared_by_their_words(tmp_path: Path) -> None:
     assert faults(await compared(tmp_path)) == []
     write(tmp_path, "posts/entry-2.md", MARKDOWN, 2, text=f"{TEXT[:20]} [前](https://old.example/Entry/1/)")
     assert faults(await compared(tmp_path)) == [Fault.TEXT, Fault.LINK_ON_OLD_HOST]
+
+
+async def test_sources_of_hugo_and_pelican_have_names_as_these_read_them(tmp_path: Path) -> None:
+    hugo = MARKDOWN.replace("日記", "c-7d501667").replace("title:", 'tags: ["a", "x-88ceeac2"]\ntitle:')
+    write(tmp_path / "hugo", "content/posts/entry-1/index.md", hugo, 1)
+    write(tmp_path / "hugo", "content/categories/c-7d501667/_index.md", '---\ntitle: "C#"\n---\n', 1)
+    write(tmp_path / "hugo", "content/tags/x-88ceeac2/_index.md", '---\ntitle: "&amp;"\n---\n', 1)
+    pelican = "Title: 旅 &amp; &lt;b&gt;\nDate: {date}\nCategory: C &amp;amp;\nTags: a&#44b, &#38amp\n\n{text}"
+    write(tmp_path / "pelican", "content/entry-1.md", pelican, 1)
+    (first,) = (await FolderHome(tmp_path / "hugo", lambda _: None).read()).posts
+    assert (first.names, first.tags) == (("C#", "a", "&amp;"), ("a", "&amp;"))
+    (first,) = (await FolderHome(tmp_path / "pelican", lambda _: None).read()).posts
+    assert (first.titles, first.names, first.tags) == (
+        ("旅 & <b>",),
+        ("C &amp;", "a,b", "&amp"),
+        ("a,b", "&amp"),
+    )
 
 
 async def test_pictures_are_those_in_the_folder(tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ TEXTS: Final = {
 
 
 def category_of(text: str) -> str:
-    """Return the name of the category with a text. Jekyll makes addresses of categories, and refuses colons there."""
-    return f"{text} 下".replace(":", "")
+    """Return the name of the category with a text, which is below a category of that text."""
+    return f"{text} 下"
 
 
 def odd_blog() -> WideBlog:

@@ -171,4 +171,4 @@ def test_wordpress_keeps_the_nicenames_and_finds_no_other_category_by_them() -> 
     for number, name in enumerate(["-", "日記:旅", "%2f", "100%", "\x00"], 1):
         blog.entry(str(number), category=name)
     terms = ET.fromstring(export("wxr", blog).only()).iter(f"{WP}category")
-    assert [term.findtext(f"{WP}cat_name") for term in terms] == ["日記:旅", "&#45;", "&#037;2f", "100%", "\ufffd"]
+    assert [term.findtext(f"{WP}cat_name") for term in terms] == ["日記:旅", "&#045;", "&#037;2f", "100%", "\ufffd"]

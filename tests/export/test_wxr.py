@@ -46,11 +46,11 @@ def test_a_post_with_everything() -> None:
     assert item.findtext(f"{WP}post_modified") == "2024-03-06 01:02:03"
     assert item.findtext(f"{WP}status") == "publish"
     assert item.findtext(f"{WP}post_name") == "umi-no-hi"
-    label = "続きを&#45;-&gt; &lt;b&gt;読む&lt;/b&gt;"
+    label = "続きを&#045;-&gt; &lt;b&gt;読む&lt;/b&gt;"
     assert item.findtext(BODY) == "\n".join(
         [
             "<!-- wp:html -->\n<p>前</p>\n<!-- /wp:html -->",
-            '<!-- wp:more {"customText":"続きを\\u0026#45;-\\u0026gt; \\u0026lt;b\\u0026gt;読む\\u0026lt;/b\\u0026gt;"} -->',
+            '<!-- wp:more {"customText":"続きを\\u0026#045;-\\u0026gt; \\u0026lt;b\\u0026gt;読む\\u0026lt;/b\\u0026gt;"} -->',
             f"<!--more {label}-->\n<!-- /wp:more -->",
             "<!-- wp:html -->\n<p>後</p>\n<!-- /wp:html -->",
         ]

@@ -68,8 +68,8 @@ class Generator:
 
 _HUGO: Final = {
     "layouts/_default/single.html": '<meta charset="utf-8"><title>{{ .Title }}</title>'
-    '<time datetime="{{ .Date.Format "2006-01-02T15:04:05Z07:00" }}"></time>{{ range .Params.categories }}<i class="category">{{ . }}</i>'
-    "{{ end }}<main>{{ .Content }}</main>",
+    '<time datetime="{{ .Date.Format "2006-01-02T15:04:05Z07:00" }}"></time>{{ range .GetTerms "categories" }}'
+    '<i class="category">{{ .LinkTitle }}</i>{{ end }}<main>{{ .Content }}</main>',
     "layouts/_default/list.html": "{{ range .Site.RegularPages }}<article>{{ .Content }}</article>{{ end }}",
 }
 _JEKYLL: Final = {

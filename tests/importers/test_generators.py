@@ -10,7 +10,7 @@ import pytest
 
 from exporter.export.interface import Side
 from exporter.model.publication import Declared
-from tests.export.hostile import ENTRIES, entry_word
+from tests.export.hostile import ENTRIES, SECRET, entry_word
 from tests.importers.blogs import BLOGS, Blog, bare, blog, shown
 from tests.importers.conftest import Tool
 from tests.importers.ledger import Count, Ledger
@@ -23,13 +23,18 @@ NAMED = re.compile(r'<i class="category">(.*?)</i>')
 
 
 def found_in(site: Path, moved: Blog, pages: list[Path], categories: int | None = None) -> Count:
-    """Count the records of a blog on the pages of a built site; fail if a title or a text is missing."""
+    """Count the records of a blog on the pages of a built site.
+
+    Fail if a title or a text is missing, or if any file has a word of the records that are not public.
+    """
     html = "\n".join(path.read_text(encoding="utf-8") for path in site.rglob("*.html"))
     text = shown(html)
     assert moved.titles_missing(text) == []
     if moved.name == "hostile":
         assert [number for number in range(1, ENTRIES + 1) if entry_word(number) not in text] == []
-    built = {path.name for path in site.rglob("*") if path.is_file()}
+    files = [path for path in site.rglob("*") if path.is_file()]
+    assert [path for path in files if SECRET.encode() in path.read_bytes() or SECRET in str(path)] == []
+    built = {path.name for path in files}
     return Count(
         posts=len(pages),
         comments=moved.comments_in(text),

@@ -16,6 +16,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from exporter.export.interface import Side
+from tests.export.hostile import SECRET
 from tests.export.memory import SAID, Memory
 from tests.importers.blogs import BLOGS, Blog, blog
 from tests.importers.conftest import NODE_MODULES, Tool, serving
@@ -35,10 +36,11 @@ Move = Callable[..., "Home"]
 
 @dataclass
 class Home:
-    """The items that WordPress refused, and its export."""
+    """The items that WordPress refused, its export, and the file of its database."""
 
     refused: list[list[str]]
     export: Path
+    database: Path
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +71,7 @@ def move(installed: Path, tmp_path: Path) -> Move:
         site = shutil.copytree(installed, tmp_path / "wordpress")
         refused = [each for file in files for each in json.loads(tool("php", SCRIPT, "read", site, file))]
         tool("php", SCRIPT, "write", site, into=tmp_path / "again.xml")
-        return Home(refused, tmp_path / "again.xml")
+        return Home(refused, tmp_path / "again.xml", site / "wp-content" / "database" / ".ht.sqlite")
 
     return run
 
@@ -131,6 +133,7 @@ def test_wordpress_own_export_equals_the_import(
             given = tmp_path / "out" / "wordpress-public.xml"
             home = move(tool, given)
         assert home.refused == []
+        assert SECRET.encode() not in home.database.read_bytes()
         wanted, held = posts_of(given), posts_of(home.export)
         sent, kept = attachments(given), attachments(home.export)
         assert set(kept) == set(sent)
