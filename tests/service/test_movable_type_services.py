@@ -34,7 +34,13 @@ def content(data: bytes) -> Content:
 
 def expected(posts: list[MadePost]) -> Content:
     return [
-        (post.title.replace("&amp;", "&"), f"{post.when:%Y-%m-%d %H:%M}", post.status == "Publish", post.body, post.comments)
+        (
+            post.title.replace("&amp;", "&"),
+            f"{post.when:%Y-%m-%d %H:%M}",
+            post.status == "Publish",
+            post.body,
+            post.comments,
+        )
         for post in posts
     ]
 
