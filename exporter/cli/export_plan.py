@@ -1,4 +1,4 @@
-"""The questions of an export, for the terminal and the window: proposals, checks, next steps and commands."""
+"""The questions that an export asks in the terminal and the window: proposals, checks, next steps and commands."""
 
 from __future__ import annotations
 

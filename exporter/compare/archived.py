@@ -91,7 +91,7 @@ def _stated(post: ExportPost, media: Media, *, drafts: bool) -> tuple[StatedPart
     status = None if entry.audience is None or drafts else _AUDIENCES[entry.audience]
     return (
         StatedParts(
-            # An export makes a draft of a public entry without a date, or with a later one.
+            # An export turns a public entry into a draft if the entry has no date or a later one.
             audience=ShownAs(post.status) if status is ShownAs.PUBLISH else status,
             categories=paths_of(post),
             tags=tags_of(post),
@@ -124,7 +124,7 @@ def in_words(old: OldPost) -> OldPost:
 def shown_pictures(html: str) -> Iterator[str]:
     """Yield the unchanged addresses of pictures in HTML, in order.
 
-    Other sizes of a picture (``srcset``) are ignored, because a home may make or omit them.
+    A picture's other sizes (``srcset``) are ignored, because a home may make or omit them.
     """
     return (found.text for found in embedded(ready(html).replace("srcset", "data-sizes")) if found.use is Use.SHOWN)
 
@@ -171,7 +171,7 @@ def _marked(trees: Sequence[tuple[str, Element | None]], media: Media, old_hosts
 
 
 def _link_to_keep(link: Linked, media: Media, old_hosts: Container[str]) -> Iterator[Linked]:
-    """Yield a link if it is none to a post, with the address that it must keep."""
+    """Yield a link with the address that it must keep, unless it leads to a post."""
     if link.address.startswith("#"):
         yield link._replace(address="#")
     elif media.own_post(link.address) is None and (address := safe_url(link.address)) is not None:
@@ -223,7 +223,7 @@ def _slugs(posts: Posts, post: ExportPost, imported: list[str]) -> Iterator[str]
 
 
 def slug_of(address: str) -> str:
-    """Return the last meaningful part of an address or path, in lower case and without its extension."""
+    """Return the last meaningful part of an address or path in lower case and without its extension."""
     parts = [part for part in unquote(address.partition("?")[0].partition("#")[0]).split("/") if part]
     last = parts[-1] if parts else ""
     if last in {"index.html", "index.htm", "index.md"} and len(parts) > 1:

@@ -1,4 +1,4 @@
-"""A folder as a new home: the output of a site generator, its Markdown sources, or exported HTML."""
+"""A folder as a new home: a site generator's output, its Markdown sources, or exported HTML."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FILE_BYTES: Final = 32 * 1024 * 1024
 _ROOTS: Final = ("", "static", "content", "public", "source", "src", "drafts", "_drafts")
 """Folders that generators serve as a site's root, and those in which an export has drafts."""
 _TERM: Final = re.compile(r"(?:.*/)?(?:categories|tags)/([^/]+)/_index\.md")
-"""The page of a category or a tag in Hugo's sources, and the address that posts have in place of its name."""
+"""A category's or tag's page in Hugo's sources, and the address that posts have in place of its name."""
 _OUTSIDE: Final = message("it is not in the folder")
 
 

@@ -38,8 +38,8 @@ STYLED: Final[MarkKey] = (Fault.STYLED, "")
 _DEEPEST_LIST: Final = 3
 """Markdown readers limit the depth of lists, so deeper items count as this deep."""
 _MOST_COMPARED: Final = 2_000
-"""Of an entry's passages that no passage of the new home equals, each of which is searched in all of them. The limit
-also holds for lost links and for frames."""
+"""The maximum number of an entry's passages to search for in all passages of the new home. Only passages without an
+equal one are searched for. The limit also holds for lost links and for frames."""
 
 
 _READ: Final = _MARKS.keys() | HEADINGS.keys() | LISTS | _CELLS | tag_set("a font iframe li")

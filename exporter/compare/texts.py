@@ -101,14 +101,14 @@ def lettered(text: str) -> Lettered:
 def seen_text(body: Element) -> str:
     """Return the text of a body in the lines that a reader sees.
 
-    Line ends of the source count only in preformatted text, or if no tag ends a line (API 2.8).
+    The source's line ends count only in preformatted text, or if no tag ends a line (API 2.8).
     """
     has_lines = any(isinstance(node, Element) and node.tag in LINE_TAGS for node in body.walk())
     return text_in(_joined(body) if has_lines else body)
 
 
 def _joined(body: Element) -> Element:
-    """Return a copy of a body with line ends replaced by spaces, except in preformatted text."""
+    """Copy a body and replace line ends with spaces, except in preformatted text."""
     made = Element(body.tag, body.attributes, [])
     todo = [(body, made)]
     while todo:
@@ -143,7 +143,7 @@ def body_letters(html: str) -> str:
 
 
 class Pieces(NamedTuple):
-    """The letters of a text in pieces, and its tree with :data:`BETWEEN` between them; ``None`` if too complex."""
+    """A text's letters in pieces, and its tree with :data:`BETWEEN` between them; ``None`` if too complex."""
 
     texts: list[Lettered]
     tree: Element | None

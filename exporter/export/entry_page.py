@@ -186,7 +186,7 @@ def render_entry(
 
 
 def render_comments(comments: Sequence[Comment], dialect: Dialect = COMMONMARK) -> Rendered:
-    """Return comments as sections of a page, without a final line end, for the readers of ``dialect``.
+    """Return comments as page sections without a final line end, for the readers of ``dialect``.
 
     An answer comes after the comment that it answers, and names it.
     """

@@ -67,7 +67,7 @@ class Dot(NamedTuple):
 
 
 class Cover(NamedTuple):
-    """The parts of a cover: colours, the lines and letter size for the title, and the years.
+    """A cover's parts: colours, the lines and letter size for the title, and the years.
 
     ``years`` is empty for a book without entries; ``dots`` has a row for each year, or each month of a single year.
     """

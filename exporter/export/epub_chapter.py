@@ -76,7 +76,7 @@ class BookLinks:
     """Resolve the addresses of one book and record the pictures that it needs.
 
     Attributes:
-        pictures: the media types of the pictures requested until now, by file name.
+        pictures: maps the file names of pictures requested until now to their media types.
         inline: the addresses that were inline pictures, until the caller clears it.
         dropped: how many links led nowhere so far.
         places: the ids that links lead to in the text of the chapter.
@@ -119,7 +119,7 @@ class BookLinks:
         return f"{FOLDER}/{found.name}"
 
     def featured(self, post: ExportPost) -> dict[str, str] | None:
-        """Return the path and the text of a post's featured picture; ``None`` if its text shows it too."""
+        """Return a featured picture's path and text; ``None`` if the post's text also shows it."""
         found = self._media.featured(post)
         if found is None or found.name in {each.name for each in self._media.shown(post)}:
             return None
@@ -145,7 +145,7 @@ class BookLinks:
         return made
 
     def home(self, entry_id: str) -> str | None:
-        """Return the place of an entry in this export, a chapter or a web address; ``None`` if it is unknown."""
+        """Return an entry's place in this export, a chapter or a web address; ``None`` if it is unknown."""
         if self._holds(entry_id):
             return chapter_name(entry_id)
         new = new_address(self._posts, entry_id)

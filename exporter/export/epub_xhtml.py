@@ -135,7 +135,7 @@ class Addresses(NamedTuple):
     """The addresses in the book for those in a text.
 
     Attributes:
-        link: returns the new address of a link, inside the book or on the web; ``None`` if it leads nowhere.
+        link: returns a link's new address, inside the book or on the web; ``None`` if it leads nowhere.
         picture: returns the path of a picture in the book; ``None`` if the book does not have it.
     """
 
@@ -312,7 +312,7 @@ class _Writer:
         return f'<a href="{escape(made)}">{content}</a>' if made is not None and content.strip() else content
 
     def _linked_picture(self, node: Element, picture: str, where: int) -> str:
-        """Show a linked picture: instead of the small one in the link, or after the link's text."""
+        """Show the picture that a link leads to. It replaces the link's small picture or follows the link's text."""
         words = "".join(part for part in map(_shown_text, node.children) if part)
         small = [each for each in node.elements() if each.tag == "img"]
         alt = next((each.attributes.get("alt", "") for each in small), "") or words
@@ -339,7 +339,7 @@ class _Writer:
         return f'<img src="{escape(picture)}" alt="{escape(alt)}"{sized} />'
 
     def _player(self, node: Element, where: int) -> str:
-        """Write a link instead of an embedded player, because a book cannot hold the player."""
+        """Replace an embedded player with a link, because a book cannot hold the player."""
         asked = [(self._addresses.link(each.address), each.title) for each in (embeds(node) if where & _LINKS else ())]
         address, title = next(((link, title) for link, title in asked if link and "://" in link), ("", ""))
         if not address:

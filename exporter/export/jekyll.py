@@ -61,7 +61,7 @@ def export(posts: Posts) -> Iterator[ExportFile]:
             "author": facts.author or None,
             "excerpt": f"<p>{escape(facts.summary, quote=False)}</p>" if facts.summary else None,
             "image": facts.cover or None,
-            # Jekyll's own address of a post has its categories, and one such as `日記:旅` would end the build.
+            # Jekyll's own address for a post has its categories, and one such as `日記:旅` would end the build.
             "permalink": f"/{section(post)}/{_name(post)}/",
             "redirect_from": facts.aliases,
             "entry_id": post.id,

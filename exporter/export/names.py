@@ -100,7 +100,7 @@ _ENDING: Final = re.compile(r"\.(?:html?|php|aspx?|cgi)$", re.IGNORECASE)
 def address_name(post: Post) -> str:
     """Return a post's name in its old address: its slug, or the last part of its permalink; empty if neither is known.
 
-    Some services state a slug percent-encoded, as it is in the permalink.
+    Some services state a slug percent-encoded, as in the permalink.
     """
     if post.slug:
         return unquote(post.slug) if post.permalink or post.audience is not None else post.slug

@@ -35,7 +35,7 @@ _MAX_PAGES: Final = 400
 
 
 class _Measures(NamedTuple):
-    """The sizes of a page in millimetres: the letter, the pitch of lines, how many of each, and the margins.
+    """A page's sizes in millimetres: the letter, the pitch of lines, how many of each, and the margins.
 
     ``inner`` is the margin at the spine, ``outer`` the one at the fore edge.
     """
@@ -94,7 +94,7 @@ class _Volume:
 
 
 def export(posts: Posts) -> Iterator[ExportFile]:
-    """Yield the volumes of the book, or of the books of the years."""
+    """Yield the book's volumes, or those of the books of the years."""
     return _Printer(posts).volumes()
 
 

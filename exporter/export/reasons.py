@@ -106,7 +106,7 @@ class Reason(Enum):
     EXCERPT_CUT = message_template("excerpt cut at the {value} characters Ghost holds")
     EMAIL_CUT = message_template("mail address above {value} characters left out")
     MAIL_LEFT_OUT = message_template("its writer's mail address left out by --without-addresses")
-    # What the API of WordPress cannot hold.
+    # Facts that the API of WordPress cannot hold.
     NAME_GIVEN = message_template(
         "under another name in its address, which WordPress chose: the name was taken, too long or of digits alone"
     )

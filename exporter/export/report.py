@@ -39,7 +39,8 @@ CLOSING: Final[dict[str, tuple[str, Reason]]] = {
     "pictures_not_held": ("pictures", Reason.NOT_HELD_STAYS),
     "files_not_shown": ("files", Reason.NOT_SHOWN_STAYS),
 }
-"""What the archive or the old blog has and the new home lacks, by the names in the report, with kind and reason."""
+"""The parts that the new home lacks, by their names in the report, with kind and reason. The archive or the old blog
+has them."""
 
 HEADINGS: Final = (message("in"), message("written"), message("referred"), message("left out"))
 _LINES: Final[Mapping[Part, str]] = {
@@ -123,7 +124,7 @@ class _PictureOutcome(IntEnum):
 
 
 class Link(StrEnum):
-    """The outcome of a link to the blog itself, by its name in ``OUT.report.json``."""
+    """The outcome of a link that leads to the blog itself. The values are the names in ``OUT.report.json``."""
 
     REWRITTEN = "rewritten"
     """It leads to the place that the entry has in the new home."""
@@ -134,7 +135,7 @@ class Link(StrEnum):
 
 
 class Report:
-    """The report of one export: every record is written, referred to or left out, with the reason.
+    """An export's report: every record is written, referred to or left out, with the reason.
 
     Entries and comments are counted as the archive holds them; pictures and categories as far as entries of this export
     have them, so that nothing of the others is named.
@@ -213,7 +214,7 @@ class Report:
             self._addresses[outcome, Cause(why)][address] = None
 
     def count_files(self, assets: Iterable[Asset]) -> None:
-        """Count the files of the blog that no entry of this export shows, after its pictures were reported."""
+        """Count the blog's files that no entry of this export shows. Call it after the pictures were reported."""
         others, self._files = self.elsewhere["entries"], Counter()
         for asset in assets:
             if hash(asset.url) not in self._pictures and others.isdisjoint(asset.ids("entry")):

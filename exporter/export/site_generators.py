@@ -87,10 +87,10 @@ class PageWriter:
         posts: the posts of the export.
         way: from a page to its pictures, with a slash at the end; unused if they have an address.
         home: gives the address of a post's page for all others.
-        place: returns the path of a post's page in the export, and the folder for its pictures.
+        place: returns two paths in the export: a post's page, and the folder for its pictures.
         head: returns a page's front matter, given the post and its facts.
         text: returns a page's text, given its front matter and its body.
-        most: the maximum length in characters for the name of a category or tag, if it becomes a folder's name.
+        most: the maximum length in characters for the name of a category or tag that becomes a folder's name.
         finish: returns a body's final text, given the text and the names of its pictures.
         dialect: the Markdown that the generator reads.
         prefix: returns the prefix for ids and labels in a post's text, by the post's id.
@@ -147,7 +147,7 @@ class PageWriter:
         self.posts.report.changed("entries", Reason.NOT_IN_PAGES, post.id, clean.characters)
         names = [] if self.way is None else [each.name for each in self._media.pictures(post) if each.source]
         text = self.finish(clean.text, names)
-        # Astro strips the text of a page, and takes the space that begins a Japanese paragraph for white space.
+        # Astro strips a page's text, and takes the space that begins a Japanese paragraph for white space.
         return f"&#12288;{text[1:]}\n" if text.startswith("\u3000") else f"{text}\n"
 
     def _facts(self, post: ExportPost) -> FrontFacts:

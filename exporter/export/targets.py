@@ -36,7 +36,7 @@ class Fact:
     Attributes:
         matter: of what.
         says: the fact, in a few words.
-        source: the address of a page, or the path of a test.
+        source: a page's address or a test's path.
         kept: whether the new home keeps this part of entries; ``None`` if the fact is about something else.
         confirmed: whether the target's makers say so, or it was tried in the program; others may be wrong.
     """

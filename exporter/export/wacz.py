@@ -1,7 +1,7 @@
-"""The posts in the captures of a blog: their pages, the pages to leave out, and the lists of a WACZ file. Pure.
+"""The posts in a blog's captures: their pages, the pages to leave out, and the lists of a WACZ file. Pure.
 
-Posts are found in the captures by their old addresses. A page of an entry that is not public now is left out, although
-everybody could see it when it was captured.
+Posts are found in the captures by their old addresses. If an entry is not public now, its page is left
+out, although everybody could see it when it was captured.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def old_addresses_of(raw: Raw, options: ExportOptions) -> Iterator[str]:
 
 
 class PostAddresses:
-    """The index keys of the blog's entries: of the posts in this export, and of all others.
+    """The index keys of the posts in this export and of all other entries of the blog.
 
     Args:
         posts: the posts of the export.
@@ -79,7 +79,7 @@ class PostAddresses:
         return self._posts.get(key)
 
     def is_hidden(self, url: str, key: str) -> bool:
-        """Return whether an address is that of an entry outside of the export, whatever its query."""
+        """Return whether an address, with any query, is that of an entry outside this export."""
         return bool(self._hidden) and (
             key in self._hidden or ("?" in key and surt(url.partition("?")[0]) in self._hidden)
         )
@@ -87,11 +87,11 @@ class PostAddresses:
 
 @dataclass(slots=True)
 class FoundPages:
-    """What the captures have of the blog's entries.
+    """The pages that the captures have of the blog's entries.
 
     Attributes:
-        posts: the newest page of each post, by the post's id; of one that only led elsewhere, the redirect.
-        withheld: the records to leave out: pages of entries outside of the export, and records with the same payload.
+        posts: the newest page of each post, by the post's id. If a page only led elsewhere, this is the redirect.
+        withheld: the records to leave out: pages of entries outside this export, and records with the same payload.
         main: the newest page of the first address of the scope.
     """
 
@@ -151,7 +151,7 @@ def post_pages(
     Args:
         posts: the posts of the export.
         found: their pages in the captures.
-        rendered: returns the line of a post's page that this program made, for posts without a captured one.
+        rendered: returns the line for a page that this program made, for posts without a captured one.
     """
     for post in posts.by_date(newest_first=True):
         line = found.posts.get(post.id)

@@ -296,7 +296,7 @@ def _opened(
     excerpt: str,
     login: str,
 ) -> Iterator[str]:
-    """Yield the beginning of an item, which posts and attachments share."""
+    """Yield an item's beginning, which posts and attachments share."""
     yield "<item>"
     yield f"<title>{cdata(title)}</title>"
     yield f"<link>{escaped(link)}</link>"

@@ -33,7 +33,7 @@ _NAMED: Final = re.compile(
 _WRAPPED: Final = re.compile(r"(?:^|\s)(?:highlight-source|highlight-text|highlight|language|lang)-([a-z0-9#+]{1,20})")
 _CODE_HINT: Final = re.compile(rf"<(?:{'|'.join(sorted(CODE_BLOCKS))})\b", re.IGNORECASE)
 _WRAPPER_CHARACTERS: Final = 200
-"""Only this much of an attribute around code is read, because one element may hold thousands of blocks."""
+"""An attribute around code is read only up to this length, because one element may hold thousands of blocks."""
 _LEVELS: Final = 3
 """The most elements around code that a highlighter writes."""
 

@@ -282,7 +282,7 @@ def _with_space_marks(runs: list[Run]) -> list[Run]:
         piece = run[0]
         if (piece is RunKind.SPACE or piece is RunKind.BREAK) and found and number + 1 < len(runs):
             before, after = found[-1][2], runs[number + 1][2]
-            # Their own marks are none.
+            # Spaces and line breaks have no marks themselves.
             found.append((piece, run[1], before[: _shared(before, after)]) if before and after else run)
         else:
             found.append(run)
@@ -329,7 +329,7 @@ _EDGES: Final = {
     "tag": (("<", ">"), ("<", ">")),
     **dict.fromkeys(_DELIMITERS, (("*", "*"), ("*", "*"))),
 }
-"""The outer characters of a mark's opening and of its closing, by the kind of the mark."""
+"""The outer characters with which a mark opens and closes, by the kind of the mark."""
 
 
 def _append_run(tokens: list[_Token], piece: RunKind, value: str, *, in_link: bool) -> None:

@@ -160,7 +160,7 @@ _usual_style = lru_cache(maxsize=2_048)(_page_style)
 
 
 def is_link(url: str) -> bool:
-    """Return whether an address may be in a link: one of the permitted schemes, or a place that pages write."""
+    """Return whether an address may be in a link: with a permitted scheme, or a place that pages write."""
     return _SCHEME.match(url) is not None or _relative(url) is not None
 
 

@@ -1,4 +1,4 @@
-"""The differences between two states of a body as a reader sees them, paragraph by paragraph. Pure.
+"""The differences, paragraph by paragraph, that a reader sees between two states of a body. Pure.
 
 A picture, a frame or a player is compared as one character, so that :mod:`exporter.html.diff` aligns it with the words
 around it. Cells of a row are on one line.

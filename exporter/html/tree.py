@@ -269,7 +269,7 @@ def parse(html: str) -> Element:
 
 
 def document_of(html: str) -> LexborHTMLParser:
-    """Return the parser's own tree of a fragment, for callers that need only some of its elements.
+    """Return the parser's own tree for a fragment, for callers that need only some of its elements.
 
     Callers share the trees of the last few bodies and must not change them: a body is usually read more than once.
 
@@ -321,7 +321,7 @@ def holders(body: Element, wanted: Callable[[Element], bool]) -> set[int]:
 
 
 def styled_as(element: Element) -> str:
-    """Return the tag with the look of an inline ``style``: ``strong``, ``em``, ``del``, or nothing."""
+    """Return the tag that looks like an inline ``style``: ``strong``, ``em``, ``del``, or nothing."""
     style = element.attributes.get("style", "")
     if not style:
         return ""

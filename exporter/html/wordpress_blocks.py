@@ -1,7 +1,7 @@
 """Blocks of WordPress whose content is elsewhere: synced patterns and footnotes. Pure.
 
 A body names a synced pattern by its number, and its footnotes are in a custom field. This module writes both into the
-source of the body, by the rules of ``render_block_core_block`` and ``render_block_core_footnotes`` in WordPress 6.
+body's source, by the rules of ``render_block_core_block`` and ``render_block_core_footnotes`` in WordPress 6.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from exporter.html.tree import TooComplex, parse
 from exporter.model.records import Lack, Unshown
 
 MAX_PATTERN_CHARACTERS: Final = 1024**2
-"""Of all patterns that one body shows, each counted as often as it is shown."""
+"""The maximum for all patterns that one body shows. A pattern counts each time it is shown."""
 _MAX_NESTED: Final = 10
 _MAX_NOTES: Final = 10_000
 _OPENING: Final = re.compile(r"<!--\s{1,20}wp:(?:core/)?([a-z][a-z0-9_-]{0,60}(?:/[a-z][a-z0-9_-]{0,60})?)\s")

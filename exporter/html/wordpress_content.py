@@ -88,11 +88,11 @@ class StoredBody(NamedTuple):
 
 
 class Surroundings(NamedTuple):
-    """What a body shows of other records.
+    """The parts of other records that a body shows.
 
     Attributes:
         post_id: the number of its post.
-        patterns: the sources of the published synced patterns, by their numbers.
+        patterns: each published synced pattern's source, by its number.
         files: the files that its galleries name, by their numbers.
         footnotes: the texts of its footnotes, as JSON.
     """
@@ -147,13 +147,13 @@ def _find_more(source: str) -> re.Match[str] | None:
 
 
 def _without_block_comments(source: str) -> str:
-    # After the last end of a comment, each beginning would be followed to the end of the text.
+    # After the last comment's end, each beginning would be followed to the end of the text.
     end = source.rfind("-->") + len("-->\n")
     return _BLOCK_COMMENT.sub("", source[:end]) + source[end:]
 
 
 def _left_shortcodes(shown: list[str]) -> list[str]:
-    """Return the names of the shortcodes that stayed as text, each once."""
+    """Return the names of shortcodes that stayed as text, each once."""
     found: dict[str, None] = {}
     for text in shown:
         if "[" not in text:

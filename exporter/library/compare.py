@@ -133,7 +133,7 @@ async def open_home(
 
     Args:
         place: its address or folder.
-        settings: the user of the new home, time-outs and retries.
+        settings: the new home's user, time-outs and retries.
         engine: sends the requests; ``None`` makes a new one.
         progress: called with the kind and the number of things read.
 
@@ -202,7 +202,7 @@ def compare_blog(
     Args:
         archive: its folder.
         home: the new home's address, or the folder of its pages.
-        settings: the user of the new home, time-outs and retries.
+        settings: the new home's user, time-outs and retries.
         options: the options of the export or move; this function sets ``side`` and ``as_of``.
         at: the version; by default the newest.
         only: the entries to expect: public ones, private ones or all.
@@ -213,8 +213,8 @@ def compare_blog(
         progress: called with the kind and the number of things read.
 
     Raises:
-        UsageError: nothing says which entries are public, the place is no home, the given file is not the map of a move
-            to it, or an event loop runs already.
+        UsageError: nothing says which entries are public, the place is no home, the given file is not the map from a
+            move to it, or an event loop runs already.
         NoArchive, NoSuchRecord, ArchiveDamaged: the version cannot be read.
         NotAuthorised, ServiceError: the home cannot be read.
     """

@@ -72,7 +72,7 @@ def export_blog(
     check: Callable[[State], None] = lambda _: None,
     tell_mails: Callable[[int], None] = lambda _: None,
 ) -> list[Exported]:
-    """Write the blog as a format, into ``target`` and, for what is not public, ``target.NOT-PUBLIC``.
+    """Write the blog as a format into ``target``, and records that are not public into ``target.NOT-PUBLIC``.
 
     Args:
         archive: the archive's folder; nothing else is read.
@@ -371,7 +371,7 @@ def copy_site(
         target: a new folder.
         settings: the site's title, language and addresses.
         at: the version; by default the newest.
-        public: the declared meaning of the flags, for a public site; ``None`` for everything.
+        public: the flags' declared meaning, for a public site; ``None`` for everything.
         force: replace an earlier site.
         check: called with the records before anything is written; may raise.
 

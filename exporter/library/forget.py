@@ -90,7 +90,7 @@ class FoundRecords:
         records: the ids of everything that goes, by kind.
         comments: the number of comments.
         entries: the number of entries.
-        before: the number of requested records that were forgotten before; only what was recorded since then goes.
+        before: the number of requested records that were forgotten before; only data recorded since then goes.
         strangers: the requested names without a comment. Their comments may have been forgotten before.
         lines: the number of lines in versions.
         versions: the versions with these lines.
@@ -105,7 +105,7 @@ class FoundRecords:
         mentions: other records that quote one of them, by kind and id; they stay.
         texts: the texts to look for, each with the name of its writer.
         alone: texts that prove a quotation at any length, without a name: a requested name, an entry's title.
-        own_ids: the services of the entries that go, each with the id there.
+        own_ids: the entries that go, as pairs of a service's name and the id there.
         posts: the number of comments that go, by entry.
         digests: the hashes of the files that go.
         seen: the hash of ``SHA256SUMS`` when the archive was read. Every run and every capture changes it.
@@ -289,7 +289,7 @@ def _state(archive: Archive) -> str | None:
 
 
 def _lines(archive: Archive, kind: Kind, wanted: Iterable[str] | None = None) -> Iterator[tuple[int, RecordLine]]:
-    """Yield version and line for all lines of a kind in all versions, or only for the ids in ``wanted``."""
+    """Yield version and line for a kind's lines in all versions, or only for the ids in ``wanted``."""
     ids = None if wanted is None else frozenset(wanted)
     if ids is not None and not ids:
         return
@@ -517,7 +517,7 @@ def _find_runs(archive: Archive, found: FoundRecords) -> None:
 
 
 def _contains(service: Records, kind: Kind, line: RecordLine, found: FoundRecords) -> bool:
-    """Return whether a record holds the text of an entry to forget, as posts of WordPress hold their patterns."""
+    """Return whether a record holds the text of an entry to forget. WordPress posts hold their patterns."""
     if kind is not Kind.ENTRIES or not found.own_ids:
         return False
     return any(

@@ -74,7 +74,7 @@ class Moved:
 
     @property
     def exit_code(self) -> int:
-        """13 if visitors of the new home can see a private record, 3 if something is missing, otherwise 0."""
+        """13 if the new home's visitors can see a private record, 3 if something is missing, otherwise 0."""
         if self.outcome.exposed:
             return PrivateExposed.exit_code
         return 0 if self.outcome.whole else Incomplete.exit_code
@@ -135,7 +135,7 @@ def map_path(archive: Path, home: str) -> Path:
 
 
 def given_names(archive: Path, home: str, blog_id: str, map_file: Path | None = None) -> dict[str, str]:
-    """Return the names in addresses that a home chose for posts of a blog, as a move reported, by the entries' ids.
+    """Return the names in addresses that a home chose for a blog's posts, as a move reported, by the entries' ids.
 
     Args:
         archive: its folder.
@@ -350,7 +350,7 @@ class _Mover:
             return done
 
     async def _authors(self, api: WordPressApi, sides: list[_Side]) -> Mapping[str, int]:
-        """Return the numbers of the new home's users by name, and warn of authors who have no account there."""
+        """Return the new home's user numbers by name, and warn of authors who have no account there."""
         wanted = {name for each in sides for name in each.plan.authors}
         if not wanted:
             return {}

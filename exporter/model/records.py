@@ -79,7 +79,7 @@ class Lack(StrEnum):
     SHORTCODE = "shortcode"
     """A mark in the text that a program of the blog replaces; it stays as text."""
     BLOCK = "block"
-    """A block without content of its own, which a program of the blog fills."""
+    """A block without content, which a program of the blog fills."""
     PATTERN = "pattern"
     """A text that entries share, which the source does not have, or which is not published."""
     PATTERNS_LARGE = "patterns_large"
@@ -93,10 +93,10 @@ class Lack(StrEnum):
 
 
 class Unshown(NamedTuple):
-    """A part of an entry that readers of the blog saw, and that its record cannot show.
+    """A part of an entry that the blog's readers saw and that its record cannot show.
 
     Attributes:
-        lack: what it is.
+        lack: the kind of the part.
         name: the name or number by which the entry names it; may be empty.
     """
 
@@ -109,7 +109,7 @@ class Category(NamedTuple):
 
     Attributes:
         name: its name.
-        parents: the names of the categories above it, the outermost first.
+        parents: the categories above it by name, the outermost first.
         slug: its name in addresses; empty if unknown.
     """
 
@@ -145,13 +145,13 @@ class Post:
         kind: whether it is a post or a page.
         audience: who may see it; ``None`` if the service does not state it.
         featured: the address of its featured picture.
-        sources: the names of the services that its record comes from, if there are several.
+        sources: if its record comes from several services, their names.
         others: the entry as the services after the first of ``sources`` have it.
         private: whether only its writer may see it; ``None`` if invalid.
         access: the service's code for who may see it, whose meaning only the owner knows.
         comments_open: whether it takes comments.
         pings_open: whether it takes trackbacks.
-        unshown: its parts that readers of the blog saw, and that its record cannot show.
+        unshown: its parts that the blog's readers saw and that its record cannot show.
         facts: further fields of Markdown's front matter, by the service's names.
         raw: the full record; empty if it has only a list item.
         item: its list item, if any.
@@ -252,7 +252,7 @@ class Upload:
         extension: without a dot.
         url: its own address, if the service states it.
         alt: the text that replaces the picture.
-        page: the address of the page that shows it, if the service states one.
+        page: if the service states one, the address of the page that shows it.
     """
 
     id: str

@@ -125,7 +125,7 @@ class MapFile:
         self._sending.pop((kind, key), None)
 
     def taken_back(self, kind: str, key: str) -> None:
-        """Note that this program deleted a record of the new home again, so that a later run makes it anew."""
+        """Note that this program deleted a record in the new home again, so that a later run makes it anew."""
         self._known.pop((kind, key), None)
         self._sending.pop((kind, key), None)
         self._append({"kind": kind, "key": key, "id": _DELETED})

@@ -280,7 +280,7 @@ class Index:
 
         Args:
             terms: the keys of the words.
-            gone: the last states of entries that are gone, which are searched too.
+            gone: the last states of entries that are gone; the search also covers them.
         """
         try:
             return search_entries(self._entries_and_comments(list(gone)), terms)
@@ -345,7 +345,7 @@ class Index:
         return [RecordMatch(*row) for row in rows]
 
     def _similar(self, query: Query, known: set[int]) -> Iterator[RecordMatch]:
-        """Yield the records that contain similar spellings of the terms, except those at the offsets in ``known``."""
+        """Yield the records that contain the terms in similar spellings, except those at the offsets in ``known``."""
         patterns = {term: similar(term) for term in query.terms}
         if not any(patterns.values()):
             return
@@ -470,7 +470,7 @@ def _content(documents: VersionDocuments, known: IndexFile | None) -> Iterator[b
 
 
 def _records_of(index: IndexFile) -> Iterator[tuple[_Place, bytes]]:
-    """Yield the sort position and the two lines of each record of an index, up to the first damaged line."""
+    """Yield each record's sort position and two lines from an index, up to the first damaged line."""
     with contextlib.suppress(WrongIndex):
         for lines in index.lines():
             kind, record_id = id_of(lines)

@@ -6,10 +6,10 @@ simplified forms of Chinese.
 
 The facts come from these tables:
 
-- the joyo kanji of 2010 with their forms in the Kangxi dictionary, and the kanji for names of 2017
-- JIS X 0208 with the pairs exchanged in 1983, JIS X 0213:2004, and the simple forms of 表外漢字字体表 (2000)
-- Unihan 14: ``kJinmeiyoKanji``, ``kZVariant``, ``kSemanticVariant``
-- EquivalentUnifiedIdeograph of Unicode 14, for the radicals that stand for kanji in text from PDF files
+- the joyo kanji of 2010 with their forms in the Kangxi dictionary, and the kanji for names of 2017.
+- JIS X 0208 with the pairs exchanged in 1983, JIS X 0213:2004, and the simple forms of 表外漢字字体表 (2000).
+- Unihan 14: ``kJinmeiyoKanji``, ``kZVariant``, ``kSemanticVariant``.
+- EquivalentUnifiedIdeograph of Unicode 14, for the radicals that stand for kanji in text from PDF files.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class ExportFile(StatedService):
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """The SHA-256 of the file, so that a run resumes only with the same file."""
+        """The file's SHA-256, so that a run resumes only with the same file."""
         return {"file_sha256": self._digest} if self._digest else {}
 
     def of_file(self, digest: str) -> Self:

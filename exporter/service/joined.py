@@ -1,4 +1,4 @@
-"""Records that several services gave of the same thing, such as the text of a file and the page of that entry. Pure.
+"""Records that several services gave for the same thing, such as the text of a file and the page of that entry. Pure.
 
 A joined record is ``{"id": …, "newest": SERVICE, "sources": {SERVICE: RECORD, …}}``: each record as its service gave
 it, and the service whose reading changed the record last. A comment has ``post_id`` and ``parent`` too, because each
@@ -7,8 +7,8 @@ A record without ``sources`` is one of the service that ``archive.json`` names.
 
 Services contradict each other about who may see a record, because they were read at different times. Then:
 
-1. What an address showed publicly at the newest reading is public. Only the records that are public too count then: a
-   file may still have the text of an earlier draft.
+1. A record that an address showed publicly at the newest reading is public. Only the records that are public too count
+   then: a file may still have the text of an earlier draft.
 2. Otherwise a service that had the record and no longer has it took it back, so the record is private.
 3. Otherwise the most hidden statement counts, because a file does not say when its blog was last as it states.
 """
@@ -109,8 +109,8 @@ class JoinedRecords(Records):
     Args:
         main: the service that ``archive.json`` names.
         others: returns a service by its name, or ``None``.
-        order: the names of all services. Of two values that of ``main`` is used, then that of the first service here;
-            those of the last one, which reads pages, only if no other service has a value.
+        order: the names of all services. If their values differ, that of ``main`` is used, then that of the first
+            service here. The last one reads pages; its values are used only if no other service has a value.
     """
 
     def __init__(self, main: BlogService, others: Callable[[str], BlogService | None], order: Sequence[str]) -> None:
@@ -240,7 +240,7 @@ class JoinedRecords(Records):
         return next(hidden, self.main.why_hidden(comment))
 
     def flags(self, raw: Raw) -> Raw:
-        """Return the record of the main service, whose flags the owner declares."""
+        """Return the main service's record, whose flags the owner declares."""
         return self.parts(raw).get(self.main.name, {})
 
     def parts(self, raw: Raw) -> dict[str, Raw]:
@@ -264,7 +264,7 @@ class JoinedRecords(Records):
         return not isinstance(self._service(name), ExportFile)
 
     def _has_unknown(self, raw: Raw) -> bool:
-        """Return whether a record holds one of a service that this program does not know, such as a later one's."""
+        """Return whether a record holds one from a service that this program does not know, such as a later one's."""
         return any(self._service(name) is None for name in parts_of(raw) or ())
 
     def _posts(self, raw: Raw | None, item: Raw | None) -> list[tuple[BlogService, Post]]:

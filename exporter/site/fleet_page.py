@@ -64,7 +64,7 @@ class BlogCard(NamedTuple):
 
 
 class IndexRow(NamedTuple):
-    """The first letters of names, the number of the page where they start, and the number of such names."""
+    """The first letters of names, the page number where they start, and the number of such names."""
 
     letters: str
     page: int

@@ -223,7 +223,7 @@ class _Assets:
             return AssetMap((raw for _, raw in state.scan(Kind.ASSETS)), self._base)
 
     def local_path(self, address: str) -> str | None:
-        """Return the path of an address's file in the archive, or ``None``."""
+        """Return the archive's path for an address's file, or ``None``."""
         return self._map.local_path(address)
 
 

@@ -108,7 +108,7 @@ class _Known(NamedTuple):
     """Categories and authors that the top of a file defines.
 
     Attributes:
-        categories: the name of a category and the nicename of its parent, by its nicename.
+        categories: a category's name and its parent's nicename, by its nicename.
         nicenames: nicenames by name, as old versions name a parent.
         authors: display names by login.
         author_ids: the numbers of the blog's authors.
@@ -120,7 +120,7 @@ class _Known(NamedTuple):
     author_ids: set[str]
 
     def parents(self, nicename: str) -> list[str]:
-        """Return the names of a category's parents, the outermost first."""
+        """Return a category's parents by name, the outermost first."""
         found: list[str] = []
         seen = {nicename}
         _, above = self.categories.get(nicename, ("", ""))
@@ -261,7 +261,7 @@ class WxrFile(ExportFile):
         return found._replace(files=(featured, *found.files)) if _NUMBER.fullmatch(featured) else found
 
     def parent(self, raw: Raw) -> str:
-        """Return the number of the page above a page, or of the post that a file was uploaded to."""
+        """Return the number of the page above a page or of the post that a file was uploaded to."""
         found = text_of(raw.get("wp:post_parent")).strip()
         return found if _NUMBER.fullmatch(found) else ""
 
@@ -444,7 +444,7 @@ class WxrFile(ExportFile):
         return User(self.key(Kind.USER, raw) or "", name, raw)
 
     def blog_title(self, user: Raw) -> str:
-        """Return the title of the channel, which is the blog."""
+        """Return the channel's title. The channel is the blog."""
         return _plain(user.get("title"))
 
 
