@@ -21,7 +21,9 @@ READERS = [("strict reader", read_strictly), (f"reader in chunks of {CHUNK:,} by
 
 def printed(title: str) -> str:
     """Return what a browser shows of a title, which Movable Type prints into its pages as HTML."""
-    return LexborHTMLParser(f"<h2>{title}</h2>").css_first("h2").text()
+    heading = LexborHTMLParser(f"<h2>{title}</h2>").css_first("h2")
+    assert heading is not None
+    return heading.text()
 
 
 @pytest.mark.parametrize("name", BLOGS)
