@@ -261,7 +261,8 @@ def _tag(line: str) -> str:
 
 
 def _line(text: str) -> str:
-    return collapse(cleaned(text).text.translate(_LINE_ENDS))
+    """Return text on one line; control characters alone become a sign, as for WordPress."""
+    return collapse(cleaned(text).text.translate(_LINE_ENDS)) or "\ufffd" * bool(text.strip())
 
 
 def _date(when: datetime) -> str:

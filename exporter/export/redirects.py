@@ -98,7 +98,9 @@ def _apache(move: _Move) -> str:
     # Apache itself answers 404 for an escaped slash.
     if not _is_expressible(move, plain) or '"' in plain or "%2f" in move.path.lower() or not kept:
         return _note(move)
-    return f'RedirectMatch 301 "^{_SPECIAL.sub(_escaped, plain)}$" "{new._replace(path=target).geturl()}"'
+    # In quotes, Apache reads two backslashes as one, and only then the expression.
+    path = _SPECIAL.sub(_escaped, plain).replace(r"\\", "\\" * 4)
+    return f'RedirectMatch 301 "^{path}$" "{new._replace(path=target).geturl()}"'
 
 
 def _is_expressible(move: _Move, path: str) -> bool:

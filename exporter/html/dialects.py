@@ -100,6 +100,8 @@ PYTHON_MARKDOWN: Final = Dialect(
 """Python-Markdown with its ``extra`` extensions, as Pelican reads by default."""
 
 _TABLE: Final = re.compile(r"(?:\A|(?<=\n\n))\|.*\n\|[-:| ]+\n(?:\|.*(?:\n|\Z))+")
+_NOTED: Final = re.compile(r"\[\^[\w-]+\]\\(?=\()")
+"""A footnote's mark before an escaped parenthesis. Addresses have no ``^``, and titles no such escape."""
 _kramdown_misreads = finds(
     _BETWEEN_TAGS,
     r"\\\]:",  # notes and addresses, though escaped
@@ -117,7 +119,7 @@ KRAMDOWN: Final = Dialect(
     keeps_start=False,
     not_nested=frozenset({"hr"}),
     footnotes=True,
-    misread=lambda text: "|" in _TABLE.sub("", text) or _kramdown_misreads(text),
+    misread=lambda text: "|" in _TABLE.sub("", text) or _kramdown_misreads(_NOTED.sub("", text)),
 )
 """kramdown with its parser for GFM, as Jekyll reads. Everything else with a ``|`` might become a table."""
 

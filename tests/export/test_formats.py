@@ -172,6 +172,14 @@ def test_apache_refuses_escaped_slashes() -> None:
     assert made.files["nginx.conf"].decode().splitlines()[-1].startswith('location = "/a/b"')
 
 
+def test_apache_reads_quotes_before_expressions() -> None:
+    blog = Memory()
+    blog.entry("1", title=r"\N{ONE}\u0041\.")
+    made = export("redirects", blog, old_urls=(AddressPattern("https://old.example/{title}", "x"),), new_url=NEW)
+    line = made.files["apache.conf"].decode().splitlines()[-1]
+    assert line.startswith(r'RedirectMatch 301 "^/\\\\N\{ONE\}\\\\u0041\\\\\.$" "https://new.example/')
+
+
 def test_redirects_need_patterns() -> None:
     with pytest.raises(UsageError, match="both patterns"):
         export("redirects", Memory(), new_url=NEW)

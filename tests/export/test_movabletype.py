@@ -45,6 +45,14 @@ def test_the_hours_of_the_day(hour: str, shown: str) -> None:
     assert read_strictly(export("movabletype", blog).only())[0].fields["DATE"] == f"03/05/2024 {shown}"
 
 
+def test_names_of_control_characters_keep_a_sign() -> None:
+    blog = Memory()
+    blog.entry("1", title="\0", category="\0")
+    blog.entry("2", title=" ")
+    one, other = read_strictly(export("movabletype", blog).only())
+    assert (one.fields["TITLE"], one.categories, other.fields["TITLE"]) == ("\ufffd", ["\ufffd"], "")
+
+
 def test_both_readers_find_every_hostile_entry_and_comment() -> None:
     data = export("movabletype", hostile_blog()).only()
     for entries in (read_strictly(data), read_carelessly(data)):

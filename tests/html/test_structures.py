@@ -84,6 +84,14 @@ def test_what_a_dialect_cannot_express_stays_html_and_is_counted(subtests: pytes
             assert all(("<div><" in each.text) == bool(each.kept) for each in made)
 
 
+def test_kramdown_knows_the_escape_after_a_footnote() -> None:
+    note = '<p>海<sup><a id="r" href="#n">1</a></sup>(山)</p><ol><li id="n">日本海 <a href="#r">戻る</a></li></ol>'
+    made = to_markdown(note, places={"r", "n"}, dialect=KRAMDOWN, footnotes=Numbering()).text
+    assert made.startswith("海[^1]\\(山)\n")
+    assert not KRAMDOWN.misread(made)
+    assert KRAMDOWN.misread(to_markdown("<a href='/[^1](b'>海</a>", dialect=KRAMDOWN).text)
+
+
 def test_a_footnote_in_a_list_that_stays_html_stays_a_link() -> None:
     html = (
         '<ol start=3><li>海<sup><a id="r" href="#n">1</a></sup></li></ol>'

@@ -34,7 +34,7 @@ _READ: Final = """selector => {
         days: all(around, 'time[datetime], abbr.published, .facts, .when').map(day => day.dateTime || day.title || day.innerText),
         places: all(document, '[id], a[name]').flatMap(place => [place.id, place.name ?? '']),
         pictures: parts.flatMap(part => all(part, 'img')).map(picture =>
-            [picture.src, picture.complete && picture.naturalWidth > 0 && !picture.src.startsWith('data:image/gif')]),
+            [picture.src, picture.complete && picture.naturalWidth > Number(picture.src.startsWith('data:image/gif'))]),
         links: parts.flatMap(part => all(part, 'a[href]')).map(link => {
             const [to, fragment = ''] = link.href.split('#')
             const target = to === url && fragment && document.getElementById(decodeURIComponent(fragment))

@@ -10,12 +10,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 
 from tests.export.mt_readers import CHUNK, Entry, moment, read_carelessly, read_strictly
 from tests.importers.blogs import BLOGS, bare, blog, shown
 from tests.importers.ledger import Count, Ledger
 
 READERS = [("strict reader", read_strictly), (f"reader in chunks of {CHUNK:,} bytes", read_carelessly)]
+
+
+def printed(title: str) -> str:
+    """Return what a browser shows of a title, which Movable Type prints into its pages as HTML."""
+    heading = LexborHTMLParser(f"<h2>{title}</h2>").css_first("h2")
+    assert heading is not None
+    return heading.text()
 
 
 @pytest.mark.parametrize("name", BLOGS)
@@ -31,7 +39,7 @@ def test_movable_type(
         entries = read(data)
         seconds = time.perf_counter() - begun
         posts = moved.posts()
-        assert [bare(entry.fields["TITLE"]) for entry in entries] == [
+        assert [bare(printed(entry.fields["TITLE"])) for entry in entries] == [
             bare(post.title.replace("\ud83d", "")) for post in posts
         ]
         assert {entry.fields["STATUS"] for entry in entries} == {"Publish"}
