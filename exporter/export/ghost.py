@@ -45,6 +45,8 @@ _FOLDERS: Final = {
 }
 """Ghost's importer takes these endings from other folders only (core/shared/config/overrides.json)."""
 _ELSEWHERE: Final = re.compile(rf"{re.escape(_ADDRESS)}([A-Za-z0-9_-]+\.({'|'.join(_FOLDERS)}))\b")
+_TAKEN: Final = frozenset({"amp", "ghost", "rss"})
+"""Names of posts that Ghost changes by itself (``slugs`` in core/shared/config/overrides.json)."""
 _VERSION: Final = "5.0.0"
 
 
@@ -182,6 +184,11 @@ def _card(html: str) -> dict[str, Any]:
     return {"root": {"children": [card], "direction": None, "format": "", "indent": 0, "type": "root", "version": 1}}
 
 
+def _name(name: str) -> str:
+    plain = plain_name(name)
+    return "" if plain in _TAKEN else plain
+
+
 def _date(when: datetime) -> str:
     return f"{when.astimezone(UTC):%Y-%m-%dT%H:%M:%S.000Z}"
 
@@ -195,6 +202,6 @@ FORMAT: Final = Format(
     export,
     drafts=True,
     shows=Comments.BODY,
-    names=plain_name,
+    names=_name,
     holds=EVERYTHING - {Part.PARENTS, Part.ADDRESS, Part.SCHEDULED, Part.PASSWORD, Part.EMAIL},
 )

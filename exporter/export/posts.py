@@ -14,6 +14,7 @@ from exporter.export.comment_index import CommentIndex
 from exporter.export.interface import Comments, ExportOptions, RecordSource, Side
 from exporter.export.names import Spelling, UniqueNames, address_name
 from exporter.export.parts import EVERYTHING, Part
+from exporter.export.post_names import held_name, replaced_names, tags_of
 from exporter.export.reasons import UNSHOWN, Reason
 from exporter.export.report import Report
 from exporter.export.threads import threads
@@ -311,6 +312,7 @@ class Posts:
 
     def name_losses(self, post: ExportPost, *, comments: bool = True) -> None:
         """Report the parts of a post and its comments that no format holds, and those that its record cannot show."""
+        self.report.changed("entries", Reason.NOT_IN_TEXT, post.id, replaced_names(post.record))
         lost = Cause(Reason.NOT_HELD, Part.FIELDS)
         self.report.changed("entries", lost, post.id, self._service.extras(Kind.ENTRIES, post.record.raw))
         for found in post.comments if comments else ():
@@ -336,8 +338,8 @@ class Posts:
             category=categories[0].name if categories else "",
             comments=self._comments_on(entry_id) if self._with_comments else (),
             categories=categories,
-            tags=_tags_of(post),
-            author=collapse(post.author),
+            tags=tags_of(post),
+            author=held_name(post.author),
         )
 
     def name(self, entry_id: str) -> str:
@@ -410,7 +412,7 @@ class Posts:
         options = self.options
         if options.category is not None and options.category not in {each.name for each in self._categories_of(post)}:
             return Reason.OTHER_CATEGORY
-        if options.tag is not None and options.tag not in _tags_of(post):
+        if options.tag is not None and options.tag not in tags_of(post):
             return Reason.OTHER_TAG
         if options.since is not None or options.until is not None:
             if post.date is None:
@@ -484,17 +486,17 @@ class Posts:
                 self._tree.setdefault(path[:length], Category(path[length - 1], path[: length - 1]))
             if not self._tree.setdefault(path, category).slug and category.slug:
                 self._tree[path] = category
-        self._tags.update(dict.fromkeys(_tags_of(post)))
-        self._authors[collapse(post.author)] = None
+        self._tags.update(dict.fromkeys(tags_of(post)))
+        self._authors[held_name(post.author)] = None
 
     def _categories_of(self, post: Post) -> tuple[Category, ...]:
         if not post.categories:
-            name = collapse(post.category or "") or self._names.get(post.category_id, "")
+            name = held_name(post.category or "") or self._names.get(post.category_id, "")
             return (Category(name),) if name else ()
         found: dict[tuple[str, ...], Category] = {}
         for category in post.categories:
-            name = collapse(category.name)
-            parents = tuple(filter(None, map(collapse, category.parents[-_MAX_PARENTS:])))
+            name = held_name(category.name)
+            parents = tuple(filter(None, map(held_name, category.parents[-_MAX_PARENTS:])))
             if name:
                 found.setdefault((*parents, name), Category(name, parents, category.slug))
         return tuple(found.values())
@@ -510,7 +512,7 @@ class Posts:
             category_id = self._service.category_id(raw)
             if category_id is not None and category_id not in names:
                 post = self._read(entry_id, raw)
-                category = collapse(post.category or "")
+                category = held_name(post.category or "")
                 if category and self._side(self._visibility.entry(post)) is self.options.side:
                     names[category_id] = category
         return names
@@ -518,10 +520,6 @@ class Posts:
 
 _MAX_PARENTS: Final = 20
 """Deeper categories keep the innermost ones."""
-
-
-def _tags_of(post: Post) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, map(collapse, post.tags))))
 
 
 _LIMITED: Final = {

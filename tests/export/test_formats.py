@@ -192,6 +192,7 @@ def test_a_ghost_zip() -> None:
         data = json.loads(packed.read("ghost.json"))["db"][0]["data"]
     posts = data["posts"]
     assert len(posts) == len({post["slug"] for post in posts}) == len({post["id"] for post in posts}) == ENTRIES
+    assert not {post["slug"] for post in posts} & {"amp", "ghost", "rss"}
     assert all(1 <= len(post["title"]) <= 255 for post in posts)
     cards = [json.loads(post["lexical"])["root"]["children"][0]["html"] for post in posts]
     assert all(entry_word(number) in card for number, card in enumerate(cards, 1))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
 from exporter.export.interface import ExportOptions, Side
 from exporter.export.post_html import comment_html, safe_body
 from exporter.export.posts import Posts
 from exporter.export.report import Report
 from exporter.model.kinds import Kind
+from exporter.model.publication import Declared
 from exporter.service.registry import DEFAULT_SERVICE
 from tests.export.memory import SAID, Memory, export
 from tests.html import records
+from tests.support.wide import WIDE, WideBlog
 
 TANGLED = "<div>" * 100_000 + "<script>"
 
@@ -82,3 +86,19 @@ def test_a_linked_file_is_copied_and_stays_a_link() -> None:
     assert made.copies == {source: source}
     blog.kinds[Kind.ASSETS].clear()
     assert f'href="{url}"'.encode() in export("html", blog).only()
+
+
+NOT_HELD = ("\x00", "\x01 \x02", "\ufffe", "\ud83d")
+"""Names of nothing but characters that XML or a text file cannot hold."""
+
+
+@pytest.mark.parametrize("form", ["blogger-atom", "csv", "epub", "ghost", "html", "hugo", "movabletype", "wxr"])
+def test_a_name_that_no_target_holds_is_the_same_sign_in_all(form: str) -> None:
+    blog = WideBlog()
+    for number, name in enumerate(NOT_HELD, 1):
+        blog.post(str(number), categories=[{"name": name}], tags=[name], author=name)
+    found = list(Posts(blog, ExportOptions(declared=Declared(), service=WIDE), Report()))
+    assert {(post.categories[0].name, post.tags, post.author) for post in found} == {("\ufffd", ("\ufffd",), "\ufffd")}
+    changed = export(form, blog, declared=Declared(), service=WIDE).report.document()["changed"]
+    times = [row["times"] for row in changed if (row["kind"], row["code"]) == ("entries", "not_in_text")]
+    assert times == [3 * len(NOT_HELD)]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from html import unescape
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from exporter.archive.archive import Archive
 from exporter.export.folder import write_export
@@ -146,5 +147,8 @@ def shown(html: str) -> str:
 
 
 def bare(text: str) -> str:
-    """Return the part of a title that every importer keeps: its letters and digits."""
-    return "".join(char for char in text if char.isalnum())
+    """Return the part of a title that every importer keeps: its letters, composed, and its digits.
+
+    Two spellings of a letter share a glyph, for which a PDF has one of them.
+    """
+    return "".join(char for char in normalize("NFC", text) if char.isalnum())
