@@ -88,14 +88,12 @@ def _cells(given: Iterable[int | None], found: Iterable[int | None]) -> list[str
 def as_markdown(rows: list[Row]) -> str:
     """Return the rows as a table; a cell has the exported number, and after an arrow the imported one if it differs."""
     lines = [
-        "| Format | Consumer | Blog | Posts | Comments | Categories | Pictures | Seconds | Differences, with the reason |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| Format | Consumer | Posts | Comments | Categories | Pictures | Seconds | Differences, with the reason |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    for row in sorted(rows, key=lambda row: (row.form, row.consumer, row.blog)):
+    for row in sorted(rows, key=lambda row: (row.form, row.consumer)):
         cells = _cells(asdict(row.given).values(), asdict(row.found).values())
-        lines.append(
-            "| " + " | ".join([row.form, row.consumer, row.blog, *cells, f"{row.seconds:.1f}", row.why]) + " |"
-        )
+        lines.append("| " + " | ".join([row.form, row.consumer, *cells, f"{row.seconds:.1f}", row.why]) + " |")
     return "\n".join(lines) + "\n"
 
 

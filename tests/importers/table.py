@@ -36,7 +36,7 @@ class _Writer:
         """Replace the table in the page."""
         if exitstatus == pytest.ExitCode.OK:
             found = session.config.stash[LEDGER]
-            _write_rows(as_markdown(found.rows))
+            _write_rows(as_markdown([row for row in found.rows if row.blog == "demo"]))
             if len(found.kinds) == len(TARGETS):
                 before, begin, _, end, after = _parted("kinds")
                 _write(f"{before}{begin}", kinds_as_markdown(found.kinds), f"{end}{after}")
@@ -64,8 +64,8 @@ def _write_rows(table: str) -> None:
 
 
 def _key(line: str) -> tuple[str, ...]:
-    """Return the format, the consumer and the blog of a row."""
-    return tuple(cell.strip() for cell in line.split("|")[1:4])
+    """Return the format and the consumer of a row."""
+    return tuple(cell.strip() for cell in line.split("|")[1:3])
 
 
 if __name__ == "__main__":
