@@ -63,7 +63,7 @@ def test_a_hundred_hostile_entries_arrive_once(tool: Tool, installed: Path, tmp_
         categories = {post.id: post.category for post in Blog("hostile", blog, built.root).posts()}
         for number in range(1, ENTRIES + 1):
             (category,) = [name for content, name in posts if entry_word(number) in content]
-            assert collapse(unescape(category)).replace("\ufffd", "\x00") == categories[str(number)]
+            assert collapse(unescape(category)) == categories[str(number)]
         assert len(posts) == ENTRIES
         comments = Counter(word for (text,) in rows(site, COMMENTS) for word in text.split() if word.startswith("zqc"))
         assert all(comments[comment_word(number)] == 1 for number in range(3, 3 * ENTRIES + 3))
