@@ -109,7 +109,7 @@ sample: $(SETUP) ## write sample_output/
 	$(BIN)/blog-exporter demo sample_output --fixed-clock --quiet
 	rm -rf sample_output/.work
 
-schemas: $(SETUP) ## write a JSON Schema for each new command, and their list in docs/json.md
+schemas: $(SETUP) ## write a JSON Schema for each new command
 	$(BIN)/python -m tests.support.schemas
 
 targets: $(SETUP) ## write the tables of docs/targets.md

@@ -51,6 +51,7 @@ _REFERENCE: Final = re.compile(rf"&(?:(#[0-9]{{1,8}}|#x[0-9a-fA-F]{{1,8}}|[{_BEG
 _TAIL: Final = re.compile(r"(?:&[^&;<\s]{0,60}|\r|\]{1,2})\Z")
 """Text whose meaning depends on what follows."""
 _TAIL_CHARACTERS: Final = 64
+_SECTION_TAIL: Final = re.compile(r"(?:\r|\]{1,2})\Z")
 _FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _REPLACED: Final = re.compile("[\ud800-\udfff\ufffe\uffff]")
 _BLANKS: Final = re.compile(r"\r\n|[\t\r\n]")
@@ -426,8 +427,8 @@ class XmlReader:
         if end >= 0:
             self._at, self._in_cdata = end + 3, False
         else:
-            tail = None if self._ended else _TAIL.search(text, max(at, len(text) - 2))
-            end = len(text) if tail is None or tail[0].startswith("&") else tail.start()
+            tail = None if self._ended else _SECTION_TAIL.search(text, max(at, len(text) - 2))
+            end = len(text) if tail is None else tail.start()
             self._at = end
         if end > at:
             yield Cdata(_lines(text[at:end]))

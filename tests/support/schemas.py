@@ -1,13 +1,12 @@
 """The output of ``--json``, checked against docs/schemas/: one compiled validator for each command.
 
-``python -m tests.support.schemas`` writes a schema for each new command, from its output for the sample archive, and the
-list of schemas in docs/json.md. It leaves existing schemas alone.
+``python -m tests.support.schemas`` writes a schema for each new command, from its output for the sample archive. It
+leaves existing schemas alone.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -21,7 +20,6 @@ from exporter.cli.main import COMMANDS
 
 ROOT = Path(__file__).parent.parent.parent
 SCHEMAS = ROOT / "docs" / "schemas"
-LINKS = re.compile(r"(?<=failure: )\[\w+\].*(?=\.\n)")
 TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
 
 
@@ -84,16 +82,5 @@ def write_missing() -> None:
             path.write_text(json.dumps(schema, indent=2) + "\n", encoding="utf-8")
 
 
-def main() -> None:
-    """Write the missing schemas and the list of all."""
-    write_missing()
-    page = SCHEMAS.parent / "json.md"
-    links = ", ".join(f"[{name}](schemas/{name}.schema.json)" for name in (*COMMANDS, "error"))
-    text, count = LINKS.subn(links, page.read_text(encoding="utf-8"))
-    if count != 1:
-        sys.exit("docs/json.md has no list of schemas.")
-    page.write_text(text, encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    write_missing()

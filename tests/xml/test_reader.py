@@ -8,7 +8,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from exporter.service.wxr import xml_input
@@ -286,6 +286,7 @@ def by_expat(text: str) -> list[object]:
 def test_a_well_formed_document_is_what_expat_reads(examples: int) -> None:
     @settings(max_examples=examples, deadline=None)
     @given(documents(), st.sampled_from(["", '<?xml version="1.0"?>', "<!-- <a> -->", "<?p?>\n"]), st.integers(1, 40))
+    @example("<a><a><![CDATA[]]></a><![CDATA[&]]></a>", "", 1)
     def check(body: str, prolog: str, size: int) -> None:
         text = f'{prolog}<!DOCTYPE a [<!ENTITY d "D&#233;">]>{body}'
         expected: list[object] = []
