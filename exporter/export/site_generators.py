@@ -27,6 +27,7 @@ from exporter.html.anchors import Numbering, rename_places, wanted_places
 from exporter.html.dialects import COMMONMARK, Dialect
 from exporter.html.markdown import Markdown, to_markdown
 from exporter.html.text import collapse
+from exporter.model.publication import Cause
 from exporter.model.records import CommentKind
 
 _ESCAPED_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
@@ -175,7 +176,10 @@ class PageWriter:
                 self.posts.report.limit(Reason.CSV_ONLY, post.id)
             else:
                 found.append(path)
-        if found and not self.redirects and Part.ADDRESS in self.posts.holds:
+        if found and Part.ADDRESS not in self.posts.holds:
+            if not post.record.permalink:  # a stated address is counted with the other parts of the record
+                self.posts.report.changed("entries", Cause(Reason.NOT_HELD, Part.ADDRESS), post.id)
+        elif found and not self.redirects:
             self.posts.report.limit(Reason.ADDRESS_UNUSED, post.id)
         return found or None
 

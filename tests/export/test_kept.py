@@ -10,6 +10,7 @@ import pytest
 from exporter.export.entry_page import render_entry
 from exporter.export.interface import Preset
 from exporter.export.post_html import as_html, safe_body
+from exporter.html.links import AddressPattern
 from exporter.html.local_links import ArchiveLinks, AssetMap, EntryAddresses
 from exporter.html.markdown import to_markdown
 from exporter.model.records import Post
@@ -92,6 +93,16 @@ def test_an_old_address_that_leads_nowhere_is_said(tmp_path: Path, form: str, is
     records.write_pictures(tmp_path)
     report = Blog("wide", records, tmp_path).export(form, tmp_path / "out", service=WIDE)
     assert ("address_unused" in codes(report)) == is_said
+
+
+@pytest.mark.parametrize("form", ["hugo", "jekyll", "pelican"])
+def test_old_addresses_by_a_pattern_are_in_the_pages_or_named(tmp_path: Path, form: str) -> None:
+    old = (AddressPattern("https://old.example/e/{entry_id}.html", "--old-url"),)
+    text, report = exported(form, tmp_path, "<p>本文</p>", old_urls=old)
+    rows = [(row["what"], row["ids"]) for row in report["changed"] if row["code"] == "not_held"]
+    assert ("/e/1.html" in text) == (form != "pelican")
+    lost = [("written without its old address, which the format does not hold", ["1"])]
+    assert rows == (lost if form == "pelican" else [])
 
 
 def test_a_page_in_markdown_shows_the_featured_picture_and_films_of_the_archive() -> None:
