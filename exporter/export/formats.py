@@ -49,6 +49,7 @@ class Format:
         shows: the default place of comments in a format for readers; ``None`` for any other.
         beside: the folder for files that accompany the pages of a site.
         media: whether it takes the options about the place of pictures.
+        pictures: whether it shows entries, and so their pictures or the addresses of these.
         splits: whether it can be several files of a limited size.
         titled: whether it has a title, as books do.
         book: whether it is a book, which has a title, a language and a direction of writing.
@@ -69,6 +70,7 @@ class Format:
     shows: Comments | None = None
     beside: str = ""
     media: bool = True
+    pictures: bool = True
     splits: bool = False
     titled: bool = False
     book: bool = False
@@ -112,7 +114,7 @@ class Format:
             if options.comments is Comments.SIDECAR:
                 # Imported here to load it only if requested.
                 yield from importlib.import_module("exporter.export.sidecar").sidecar(posts, self.beside)
-        report.count_files(Asset.from_raw(raw) for _, raw in records.scan(Kind.ASSETS))
+        report.count_files((Asset.from_raw(raw) for _, raw in records.scan(Kind.ASSETS)), held=self.pictures)
 
     def _spelling(self, options: ExportOptions) -> Spelling | None:
         """Return the spelling of names in addresses, also for a named target; ``None`` if the format writes none."""

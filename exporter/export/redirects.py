@@ -140,5 +140,6 @@ FORMAT: Final = Format(
     export,
     comments=False,
     media=False,
+    pictures=False,
     holds=EVERYTHING,
 )

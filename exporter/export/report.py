@@ -213,12 +213,18 @@ class Report:
         if why is not None:
             self._addresses[outcome, Cause(why)][address] = None
 
-    def count_files(self, assets: Iterable[Asset]) -> None:
-        """Count the blog's files that no entry of this export shows. Call it after the pictures were reported."""
+    def count_files(self, assets: Iterable[Asset], *, held: bool = True) -> None:
+        """Count the blog's files that no entry of this export shows. Call it after the pictures were reported.
+
+        Args:
+            assets: the blog's files.
+            held: whether the format can hold or show files at all.
+        """
         others, self._files = self.elsewhere["entries"], Counter()
+        saved = "files_not_shown" if held else "pictures_not_held"
         for asset in assets:
             if hash(asset.url) not in self._pictures and others.isdisjoint(asset.ids("entry")):
-                self._files["files_not_shown" if asset.sha256 else _NOT_SAVED[why_not_saved(asset)]] += 1
+                self._files[saved if asset.sha256 else _NOT_SAVED[why_not_saved(asset)]] += 1
 
     def link(self, address: str, entry_id: str) -> None:
         """Count a link that an entry keeps unchanged, if it leads to a host that closes with the old blog."""

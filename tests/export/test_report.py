@@ -164,6 +164,7 @@ REST = {"not_saved_yet": 1, "gone": 1, "not_saved": 1, "not_read": ["9"], "draft
         ("jsonl", PATTERNS, {"old_address": 1, "links": {"1": 3}}),
         ("hugo", {}, {"links": {"1": 4, "2": 1}}),
         ("csv", {}, {"pictures_not_held": 2}),
+        ("redirects", PATTERNS, {"pictures_not_held": 2}),
     ],
 )
 def test_the_closing_day_is_announced(form: str, options: dict[str, Any], expected: dict[str, Any]) -> None:
