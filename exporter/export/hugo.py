@@ -12,6 +12,7 @@ from exporter.export.formats import Format
 from exporter.export.interface import Comments, Content, ExportFile, Side
 from exporter.export.post_html import visible_xml
 from exporter.export.posts import ExportPost, Posts
+from exporter.export.reasons import Reason
 from exporter.export.site_generators import (
     PAGES_HOLD,
     FrontFacts,
@@ -23,7 +24,7 @@ from exporter.export.site_generators import (
     shown_title,
     site_path,
 )
-from exporter.export.term_names import HUGO, shown_addresses
+from exporter.export.term_names import HUGO, count_stated, shown_addresses
 from exporter.html.dialects import Dialect, finds
 from exporter.message import message
 from exporter.text import visible
@@ -69,6 +70,9 @@ def export(posts: Posts) -> Iterator[ExportFile]:
             yield Content(f"content/{kind}/{address}/_index.md", [page.encode()])
 
     def head(post: ExportPost, facts: FrontFacts) -> Head:
+        named = {"categories": facts.categories, "tags": facts.tags}
+        times = sum(count_stated(stated[kind], names) for kind, names in named.items())
+        posts.report.changed("entries", Reason.TERM_ADDRESS, post.id, times)
         return {
             "title": shown_title(post),
             "date": post.when,

@@ -30,7 +30,7 @@ from exporter.export.site_generators import (
     shown_title,
     site_path,
 )
-from exporter.export.term_names import ELEVENTY, ELEVENTY_COLLECTIONS
+from exporter.export.term_names import ELEVENTY, ELEVENTY_COLLECTIONS, count_stated
 from exporter.html.dialects import COMMONMARK, OBSIDIAN, Dialect, finds
 from exporter.message import message
 
@@ -179,17 +179,21 @@ def astro(posts: Posts) -> Iterator[ExportFile]:
 def eleventy(posts: Posts) -> Iterator[ExportFile]:
     """Yield the addresses of tags and the pages for Eleventy's base blog; drafts have a mark, and a folder not read."""
     names = [_eleventy_tag(visible_xml(name).text) for name in (*posts.categories(), *posts.tags())]
-    addresses = json.dumps(list(ELEVENTY.addresses(names, every=True).items()), ensure_ascii=False, indent=2)
-    yield Content("_config/addresses.js", [_ADDRESSES.format(addresses=addresses).encode()])
+    addresses = ELEVENTY.addresses(names, every=True)
+    stated = {name for name, address in addresses.items() if address != ELEVENTY.address(name)}
+    pairs = json.dumps(list(addresses.items()), ensure_ascii=False, indent=2)
+    yield Content("_config/addresses.js", [_ADDRESSES.format(addresses=pairs).encode()])
 
     def head(post: ExportPost, facts: FrontFacts) -> Head:
         if any(map(ELEVENTY_COLLECTIONS.match, facts.terms)):
             posts.report.changed("entries", Reason.TAG_TAKEN, post.id)
+        tags = list(map(_eleventy_tag, facts.terms))
+        posts.report.changed("entries", Reason.TERM_ADDRESS, post.id, count_stated(stated, tags))
         return {
             "title": shown_title(post),
             "description": facts.summary or description(post),
             "date": post.when,
-            "tags": list(map(_eleventy_tag, facts.terms)),
+            "tags": tags,
             "draft": None if post.public else True,
             "entry_id": post.id,
             "aliases": facts.aliases,

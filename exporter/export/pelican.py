@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Final
 from urllib.parse import quote
@@ -24,7 +24,7 @@ from exporter.export.site_generators import (
     shown_title,
     zone_name,
 )
-from exporter.export.term_names import PELICAN
+from exporter.export.term_names import PELICAN, count_stated
 from exporter.html.dialects import PYTHON_MARKDOWN
 from exporter.text import visible
 
@@ -88,7 +88,9 @@ def export(posts: Posts) -> Iterator[ExportFile]:
 
     Pelican makes a page from a draft in ``content``, and anyone could guess its address.
     """
-    yield Content("pelicanconf.py", [_configuration(posts).encode()])
+    names = [visible_xml(name).text for name in (*posts.categories(), *posts.tags(), *posts.authors())]
+    stated = PELICAN.addresses(names)
+    yield Content("pelicanconf.py", [_configuration(posts, stated).encode()])
     ending, text = (".html", _html) if posts.options.body == "html" else (".md", _markdown)
 
     def name(post: ExportPost) -> str:
@@ -103,6 +105,9 @@ def export(posts: Posts) -> Iterator[ExportFile]:
             posts.report.changed("entries", Reason.TITLE_WIDENED, post.id)
         if len(facts.categories) > 1:
             posts.report.changed("entries", Reason.CATEGORY_AS_TAG, post.id, len(facts.categories) - 1)
+        posts.report.changed(
+            "entries", Reason.TERM_ADDRESS, post.id, count_stated(stated, [*facts.terms, facts.author])
+        )
         return _facts(post, facts, posts.name(post.id), in_html=ending == ".html")
 
     writer = PageWriter(
@@ -118,10 +123,8 @@ def export(posts: Posts) -> Iterator[ExportFile]:
     yield from writer.pages()
 
 
-def _configuration(posts: Posts) -> str:
-    """Return the configuration, in which Python reads texts as written by ``repr``."""
-    names = [visible_xml(name).text for name in (*posts.categories(), *posts.tags(), *posts.authors())]
-    stated = PELICAN.addresses(names)
+def _configuration(posts: Posts, stated: Mapping[str, str]) -> str:
+    """Return the configuration with the stated addresses; Python reads texts as written by ``repr``."""
     return _CONFIG.format(
         title=repr(escape(visible(posts.title)[0], quote=False)),
         zone=repr(zone_name(posts)),

@@ -93,6 +93,9 @@ class Reason(Enum):
     TITLE_MADE = message_template("title made up, since Ghost wants one")
     TAG_WIDENED = message_template("tag's first character or < written full-width, since Ghost reads it otherwise")
     TAG_TAKEN = message_template("tag spelled differently, since Eleventy or its base blog uses its name")
+    TERM_ADDRESS = message_template(
+        "address of a category, tag or author spelled differently, since another one has it or no page can be there"
+    )
     TITLE_WIDENED = message_template("title's \" or </title written full-width, since Pelican's themes would run it")
     TAG_CUT = message_template("tag cut at the {value} characters Ghost holds")
     LABEL_WIDENED = message_template("label's & < > @ ! written full-width, since Blogger allows none of them")

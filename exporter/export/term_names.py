@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
@@ -115,6 +115,11 @@ HUGO: Final = AddressRules(_hugo, taken=re.compile(r"index\..*|page"))
 
 PELICAN: Final = AddressRules(_pelican, post_taken=re.compile("(?:archives|authors|categories|index|tags)[0-9]*"))
 """Writes these lists next to the pages of posts, with the number of the page in long ones."""
+
+
+def count_stated(stated: Container[str], names: Iterable[str]) -> int:
+    """Count the distinct names that have a stated address."""
+    return sum(name in stated for name in set(names))
 
 
 def shown_addresses(stated: Mapping[str, str], names: Iterable[str]) -> list[str]:

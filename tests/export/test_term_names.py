@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from exporter.export.interface import Preset
 from exporter.export.term_names import ELEVENTY, HUGO, PELICAN, AddressRules
 from tests.export.hostile import CATEGORIES
 from tests.export.memory import Memory, export
@@ -71,6 +72,20 @@ def test_hugo_has_a_page_for_each_name_with_a_stated_address() -> None:
     key = page.split("/")[2]
     assert f'categories: ["{key}"]' in "".join(data.decode() for data in files.values())
     assert "秘密" not in str(files)
+
+
+@pytest.mark.parametrize(
+    ("form", "options", "times"),
+    [("hugo", {}, 1), ("pelican", {}, 1), ("markdown", {"preset": Preset.ELEVENTY}, 1), ("jekyll", {}, 0)],
+)
+def test_names_whose_addresses_are_spelled_differently_are_counted(
+    form: str, options: dict[str, Any], times: int
+) -> None:
+    blog = Memory()
+    for number, name in enumerate(["C", "C#", "C", "日記"], 1):
+        blog.entry(str(number), category=name)
+    changed = [row for row in export(form, blog, **options).document["changed"] if row["code"] == "term_address"]
+    assert [(row["ids"], row["times"]) for row in changed] == [(["2"], times)] * times
 
 
 def test_jekyll_states_an_address_without_categories() -> None:
