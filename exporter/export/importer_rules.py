@@ -22,6 +22,7 @@ from exporter.export.interface import Content, Copy
 from exporter.export.media import Copies, Media, PostPicture
 from exporter.export.names import CHANGED_BY_WORDPRESS, NAME_BYTES
 from exporter.export.post_html import as_html, cleaned, comment_html, report_bodies
+from exporter.export.post_names import held_name
 from exporter.export.posts import ExportPost, Posts
 from exporter.export.reasons import Reason
 from exporter.export.report import Report
@@ -212,8 +213,8 @@ def _cut(name: str, html: ToHtml, most: int, length: Callable[[str], int]) -> st
 
 
 def _clean(name: str) -> str:
-    """Return a name without characters that XML cannot hold; one that has no others keeps a sign in their place."""
-    return cleaned(name).text or "\ufffd" * bool(name)
+    """Return a name without characters that XML cannot hold, as :func:`~exporter.export.post_names.held_name` has it."""
+    return cleaned(held_name(name)).text
 
 
 _MARKUP: Final = re.compile(r"<(?=[a-zA-Z/!?])|&(?=(#?[0-9a-zA-Z]{1,32};?))")

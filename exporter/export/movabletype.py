@@ -19,6 +19,7 @@ from exporter.export.interface import ExportFile
 from exporter.export.names import plain_name
 from exporter.export.parts import Part
 from exporter.export.post_html import as_html, cleaned, comment_html
+from exporter.export.post_names import held_name
 from exporter.export.posts import ExportPost, PostComment, Posts
 from exporter.export.reasons import Reason
 from exporter.export.targets import Matter
@@ -261,8 +262,8 @@ def _tag(line: str) -> str:
 
 
 def _line(text: str) -> str:
-    """Return text on one line; control characters alone become a sign, as for WordPress."""
-    return collapse(cleaned(text).text.translate(_LINE_ENDS)) or "\ufffd" * bool(text.strip())
+    """Return text on one line, as :func:`~exporter.export.post_names.held_name` has it and importers read it."""
+    return collapse(cleaned(held_name(text)).text.translate(_LINE_ENDS))
 
 
 def _date(when: datetime) -> str:

@@ -49,7 +49,10 @@ def test_names_of_control_characters_keep_a_sign() -> None:
     blog = Memory()
     blog.entry("1", title="\0", category="\0")
     blog.entry("2", title=" ")
+    blog.comment("7", "2", name="\x80")
     one, other = read_strictly(export("movabletype", blog).only())
+    assert b"AUTHOR: \xef\xbf\xbd\n" in export("movabletype", blog).only()
+    assert "<wp:comment_author><![CDATA[\ufffd]]>" in export("wxr", blog).only().decode()
     assert (one.fields["TITLE"], one.categories, other.fields["TITLE"]) == ("\ufffd", ["\ufffd"], "")
 
 
