@@ -23,7 +23,7 @@ from exporter.frozen import frozen
 from exporter.library.backup import open_service
 from exporter.message import suggested
 from exporter.model.kinds import Kind
-from exporter.service.declarations import BLOG_V1
+from exporter.service.declarations import BLOG_V1, DECLARATIONS
 from exporter.settings import Settings
 from exporter.text import printable
 
@@ -70,14 +70,22 @@ async def rename(
         warn: called with a sentence if the token would travel unencrypted.
 
     Raises:
-        UsageError: the service reads blogs by their address, or the blog there is another one.
+        UsageError: the archive is read by its address or from export files, or the blog there is another one.
         NoArchive: the archive has no version.
         ArchiveLocked: another run has the archive.
         ServiceError: the service does not answer, or has no such blog.
     """
     archive = Archive.open(root)
     old = archive.info.blog_id
-    if (archive.info.service or BLOG_V1.name) != BLOG_V1.name:
+    name = archive.info.service or BLOG_V1.name
+    if settings.base_url is None and name in DECLARATIONS and DECLARATIONS[name].reads_files:
+        raise UsageError(
+            "The blog in {archive} comes from export files. Export it again after the renaming, and the archive "
+            "continues: {command}",
+            archive=root,
+            command=suggested("backup", "FILE", "--archive", root),
+        )
+    if name != BLOG_V1.name:
         raise UsageError(
             "The blog in {archive} is read by its address. Back it up from the new one, and the archive continues: "
             "{command}",

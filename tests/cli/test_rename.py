@@ -116,3 +116,7 @@ def test_a_blog_that_is_read_by_its_address(program: Program, tmp_path: Path, ro
     refused = program("rename", place, NEW)
     assert refused.code == 2
     assert f"blog-exporter backup {place} --base-url https://{NEW}\n" in refused.err
+    (place / "archive.json").write_text(json.dumps({**info, "service": "wxr"}))
+    refused = program("rename", place, NEW)
+    assert (refused.code, "--base-url" in refused.err) == (2, False)
+    assert f"blog-exporter backup FILE --archive {place}\n" in refused.err
