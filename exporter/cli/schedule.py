@@ -139,6 +139,7 @@ def status(*, out: Output, words: str, config: Path | None) -> int:
     """Show a schedule."""
     from exporter.archive.archive import Archive
     from exporter.check.archive_state import OUTCOMES
+    from exporter.cli.target import find_target
     from exporter.schedule.nightly import nightly_of
 
     archive = _root(out, words, config)
@@ -148,6 +149,9 @@ def status(*, out: Output, words: str, config: Path | None) -> int:
     if known is None:
         if nightly.trouble:
             raise UsageError(nightly.trouble)
+        if find_target(words, {}, config=config, new=False).settings.base_url is None:
+            # Without a known address no command can schedule it.
+            raise NoSuchRecord("No nightly backup is scheduled for {archive}.", archive=archive)
         raise NoSuchRecord(
             "No nightly backup is scheduled for {archive}. {advice}", archive=archive, advice=nightly.next_step
         )

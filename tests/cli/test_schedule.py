@@ -20,9 +20,16 @@ __all__ = ["machine"]
 URL = ("--base-url", "http://127.0.0.1:9")
 
 
-def test_install_status_and_remove(program: Program, machine: Machine, archive: Path) -> None:
+def test_install_status_and_remove(
+    program: Program, machine: Machine, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine.has("crontab")
     done = program("schedule", "status", archive)
+    assert (done.code, done.out) == (5, "")
+    assert done.err.endswith(f"No nightly backup is scheduled for {archive}.\n")  # nothing states its address
+    with monkeypatch.context() as known:
+        known.setenv("BLOG_EXPORTER_BASE_URL", URL[1])
+        done = program("schedule", "status", archive)
     assert (done.code, done.out) == (5, "")
     assert f"blog-exporter schedule install {archive}" in done.err
     done = program("schedule", "install", archive, *URL, "--at", "03:17")
