@@ -84,6 +84,12 @@ def find_source(
     files = files_at(words)
     if files is not None:
         return _of_files(files, options, archive, how)
+    if archive is not None and _is_folder_of_archive(words):
+        raise UsageError(
+            "{folder} is the folder of an archive, so leave out --archive: {command}",
+            folder=words,
+            command=suggested("backup", words),
+        )
     address = address_in(words)
     if address is not None:
         return _of_address(address, words, options, archive, how)
@@ -91,6 +97,13 @@ def find_source(
     if explore and _is_unknown(target) and target.notice is None and not _is_archive(target.root):
         return _of_blog_id(target, options, archive, how)
     return NamedSource(target, options)
+
+
+def _is_folder_of_archive(words: str) -> bool:
+    """Return whether words name an archive by its folder, and not also the blog in it."""
+    from exporter.archive.reader import ids_at
+
+    return bool(words) and "\0" not in words and _is_archive(Path(words)) and words not in ids_at(Path(words))
 
 
 def _is_unknown(target: BlogTarget) -> bool:

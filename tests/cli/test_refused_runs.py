@@ -78,3 +78,20 @@ def test_typing_errors_and_a_running_backup_are_not_failed_runs(
     assert program("status", root).code == 0
     assert program("backup", BLOG, "--archive", tmp_path / "never", *options, "-q", "--rate", "x").code == 2
     assert not (tmp_path / "never").exists()
+
+
+def test_the_folder_of_an_archive_needs_no_second_name(
+    program: Program, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "is the folder of an archive, so leave out --archive: blog-exporter backup"
+    root = tmp_path / "blog"
+    assert program("backup", BLOG, "--archive", root, *options, "-q").code == 0
+    for other in (root, tmp_path / "other"):
+        done = program("backup", root, "--archive", other)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.endswith(f"{root} {said} {root}\n")
+    assert not (tmp_path / "other").exists()
+    named = tmp_path / BLOG
+    root.rename(named)
+    monkeypatch.chdir(tmp_path)
+    assert program("backup", BLOG, "--archive", named, *options, "-q").code == 0
