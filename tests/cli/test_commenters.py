@@ -167,20 +167,6 @@ def test_a_move_does_not_count_addresses_that_it_keeps_back(program: Program, tm
     assert HIDDEN_MAIL not in str(home.rest_comments)
 
 
-def test_an_entry_that_is_public_again_is_published_again(program: Program, tmp_path: Path, home: Home) -> None:
-    built = archive(tmp_path / "archive", "blog-v1")
-    where = ("--to", home.url, "--new-home-user", USER, *SAID, "--no-compare")
-    for private, status in (("f", "publish"), ("t", "private"), ("f", "publish"), ("f", "publish")):
-        entry = {"1": record(**{**ENTRIES["blog-v1"], "is_private": private})}
-        built.commit({Kind.ENTRIES: entry, Kind.ENTRY_LIST: entry})
-        assert program("move", "wordpress", built.root, *where).code == 0
-        assert [each["status"] for each in home.rest_posts.values()] == [status]
-    (post,) = home.rest_posts.values()
-    post["status"] = "private"  # by a person
-    program("move", "wordpress", built.root, *where)
-    assert post["status"] == "private"
-
-
 def test_formats_of_whole_records_refuse_to_leave_addresses_out(program: Program, tmp_path: Path) -> None:
     root = archive(tmp_path / "archive", "wxr").root
     done = program("export", "bagit", root, tmp_path / "bag", "--only", "all", "--without-addresses")

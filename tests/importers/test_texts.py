@@ -7,6 +7,7 @@ import shutil
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from exporter.library.compare import Arrivals, compare, open_home
 from exporter.model.publication import Declared
 from exporter.move.outcome import Did
 from exporter.settings import Settings
+from tests.export.memory import Memory
 from tests.export.odd_texts import TEXTS, category_of, odd_blog
 from tests.importers.blogs import Blog
 from tests.importers.conftest import Tool, serving
@@ -176,8 +178,9 @@ def test_wordpress_shows_them_after_an_import(tool: Tool, installed: Path, odd: 
 
 async def test_wordpress_shows_them_after_a_move(tool: Tool, installed: Path, odd: Blog, tmp_path: Path) -> None:
     with running_site(tool, installed, tmp_path / "site") as site:
-        chosen: dict[str, Any] = {"service": WIDE, "old_urls": (), "login": ("owner", site.password)}
-        outcome = await move(site, odd.records, odd.root, **chosen)  # type: ignore[arg-type]
+        assert isinstance(odd.records, Memory)
+        moved = partial(move, site, odd.records, odd.root, service=WIDE, old_urls=(), login=("owner", site.password))
+        outcome = await moved()
         assert outcome.whole, outcome.document()
         check_wordpress(tool, site.folder, [name for name in WORDPRESS if name != "author"])
         options = ExportOptions(Declared(), service=WIDE)
@@ -187,7 +190,7 @@ async def test_wordpress_shows_them_after_a_move(tool: Tool, installed: Path, od
             arrivals = Arrivals([*old_posts(posts, asked=True)], frozenset(), {})
             found = (await compare(home, arrivals, Scope())).comparison
         assert found.whole, [(each.old.id, each.differences) for each in found.results if each.differences]
-        again = await move(site, odd.records, odd.root, **chosen)  # type: ignore[arg-type]
+        again = await moved()
         assert all(made[Did.MADE] == made[Did.CHANGED] == 0 for made in again.counts.values())
 
 

@@ -61,6 +61,7 @@ class Home(FakeWordPress):
         refuse_users: whether the user may not list users.
         late: the kind of record to make twice once, as if a delayed request arrived after its retry.
         keeps: the kinds of records that nobody can delete.
+        takes_slug: whether something else has a slug already, given it and the status of its post.
         pages: the pages for visitors by address; any other is missing.
     """
 
@@ -80,6 +81,7 @@ class Home(FakeWordPress):
     makes_folders_carelessly: bool = False
     late: str = ""
     keeps: frozenset[str] = frozenset()
+    takes_slug: Callable[[str, str], bool] = lambda _wanted, _status: False
     pages: dict[str, str] = field(default_factory=dict)
     making_folder: bool = False
 
@@ -206,6 +208,8 @@ class Home(FakeWordPress):
     def free_slug(self, wanted: str, status: str) -> str:
         taken = {each["slug"] for each in [*self.rest_posts.values(), *self.media.values()]}
         found, number = wanted, 2
+        if self.takes_slug(wanted, status):
+            taken.add(wanted)
         while status != "draft" and found in taken:
             found, number = f"{wanted}-{number}", number + 1
         return found

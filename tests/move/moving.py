@@ -15,6 +15,7 @@ from exporter.export.report import Report
 from exporter.html.links import AddressPattern
 from exporter.http.engine import Engine
 from exporter.http.retry import RetryPolicy
+from exporter.move.home import read_home
 from exporter.move.map_file import MapFile
 from exporter.move.outcome import Did, MoveOutcome, Thing
 from exporter.move.plan import Plan
@@ -71,9 +72,13 @@ async def move(
     brought: Container[str] | None = None,
     authors: Mapping[str, int] | None = None,
     now: datetime = NOW,
+    only_hide: bool = False,
     **options: Any,
 ) -> MoveOutcome:
-    """Move the public content of a blog; ``options`` can include more. ``folder`` holds the map and the pictures."""
+    """Move the public content of a blog; ``options`` can include more. ``folder`` holds the map and the pictures.
+
+    With ``only_hide``, only hide the posts that are private now, as every move does before it begins.
+    """
     blog.write_pictures(folder)
     clock = clock or FixedClock(NOW)
     report = report or Report()
@@ -95,7 +100,11 @@ async def move(
                 tell=tell,
                 brought=brought,
                 authors=authors or {},
+                home=await read_home(api, tags=False) if only_hide else None,
             )
+            if only_hide:
+                await run.hide()
+                return run.outcome
             return await run.run()
 
 

@@ -405,6 +405,19 @@ async def test_a_hostile_body_is_no_block_and_no_mark(home: Home, tmp_path: Path
     assert len(home.rest_posts) == 2
 
 
+async def test_an_entry_that_is_public_again_is_published_again(home: Home, tmp_path: Path) -> None:
+    blog = Memory()
+    for private, status in (("f", "publish"), ("t", "private"), ("f", "publish"), ("f", "publish")):
+        blog.entry("1", is_private=private)
+        await move(home, blog, tmp_path, side=Side.REST, only_hide=True)
+        await move(home, blog, tmp_path)
+        assert [each["status"] for each in home.rest_posts.values()] == [status]
+    (post,) = home.rest_posts.values()
+    post["status"] = "private"  # by a person
+    await move(home, blog, tmp_path)
+    assert post["status"] == "private"
+
+
 async def test_pictures_belong_to_the_post_that_decides_their_visibility(home: Home, tmp_path: Path) -> None:
     blog = small_blog()
     blog.picture("https://pictures.example.jp/8.png", entry_id="8")
