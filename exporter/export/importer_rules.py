@@ -213,7 +213,7 @@ def _cut(name: str, html: ToHtml, most: int, length: Callable[[str], int]) -> st
 
 
 def _clean(name: str) -> str:
-    """Return a name without characters that XML cannot hold, as :func:`~exporter.export.post_names.held_name` has it."""
+    """Return a name without characters that XML cannot hold, like :func:`~exporter.export.post_names.held_name`."""
     return cleaned(held_name(name)).text
 
 
