@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from exporter.compare.posts import Announced, Difference, Fault, ShownAs, Unchecked
 from exporter.compare.reconcile import Comparison, PostResult
-from exporter.message import listed, message
+from exporter.message import listed, message, message_n
 
 _STATUS_NAMES: Final = {
     ShownAs.PUBLISH: message("public"),
@@ -86,15 +86,23 @@ def verdict(found: Comparison) -> str:
         len(found.results),
     )
     if missing or changed:
-        counts = {"total": total, "missing": missing, "changed": changed}
+        counts = {"missing": missing, "changed": changed}
         if unseen:
-            return message(
-                "of {total:,} entries {missing:,} are missing and {changed:,} changed, "
+            return message_n(
+                "of {n:,} entry {missing:,} are missing and {changed:,} changed, "
                 "and not everything could be compared ({names})",
+                "of {n:,} entries {missing:,} are missing and {changed:,} changed, "
+                "and not everything could be compared ({names})",
+                total,
                 **counts,
                 names=names,
             )
-        return message("of {total:,} entries {missing:,} are missing and {changed:,} changed", **counts)
+        return message_n(
+            "of {n:,} entry {missing:,} are missing and {changed:,} changed",
+            "of {n:,} entries {missing:,} are missing and {changed:,} changed",
+            total,
+            **counts,
+        )
     if unseen:
         return message(
             "nothing is missing or changed in the compared parts, but these could not be compared: {names}", names=names
@@ -102,15 +110,18 @@ def verdict(found: Comparison) -> str:
     if not found.results:
         return message("no entry was expected, so nothing was compared")
     if found.announced:
-        return message(
-            "all {total:,} entries arrived unchanged, except for the parts listed as announced or not compared",
-            total=total,
+        return message_n(
+            "{n:,} entry arrived unchanged, except for the parts listed as announced or not compared",
+            "all {n:,} entries arrived unchanged, except for the parts listed as announced or not compared",
+            total,
         )
     if found.unchecked:
-        return message(
-            "all {total:,} entries arrived unchanged, except for the parts listed as not compared", total=total
+        return message_n(
+            "{n:,} entry arrived unchanged, except for the parts listed as not compared",
+            "all {n:,} entries arrived unchanged, except for the parts listed as not compared",
+            total,
         )
-    return message("all {total:,} entries arrived unchanged", total=total)
+    return message_n("{n:,} entry arrived unchanged", "all {n:,} entries arrived unchanged", total)
 
 
 def _entry(result: PostResult) -> dict[str, Any]:
