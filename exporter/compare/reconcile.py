@@ -32,6 +32,7 @@ from exporter.compare.posts import (
 )
 from exporter.compare.stated import CUT, StatedComparison, is_cut
 from exporter.compare.texts import first_difference, same_words, without_schemes, word_letters
+from exporter.compare.videos import with_frames_for_videos
 from exporter.html.links import host_of
 from exporter.message import message
 from exporter.model.records import CommentKind
@@ -205,6 +206,7 @@ class _Comparing:
             yield Difference(Fault.STATUS, str(before), str(new.status))
         if not old.asked:
             return
+        old = with_frames_for_videos(old, new)
         for aspect, compare in (
             (Aspect.TITLE, self._title), (Aspect.TEXT, self._text), (Aspect.DATE, self._date),
             (Aspect.SLUG, self._slug), (Aspect.CATEGORY, self._category), (Aspect.PICTURES, self._pictures),

@@ -124,6 +124,21 @@ async def test_all_lost_marks_and_links_of_an_entry_are_named(tmp_path: Path) ->
     assert not found.whole
 
 
+async def test_a_frame_stands_for_the_video_whose_address_was_alone_on_its_line() -> None:
+    frame = '<iframe title="海" src="https://www.youtube.com/embed/{}?feature=oembed" allowfullscreen></iframe>'
+    sea, hill = "a-b_c123456", "Zz123456789"
+    rows = [
+        (f"前\nhttps://youtu.be/{sea}\n後", f"<p>前</p>\n{frame.format(sea)}\n<p>後</p>", set()),
+        (f"<p>https://www.youtube.com/watch?v={hill}</p>\n後", f"<p>{frame.format(hill)}</p>\n<p>後</p>", set()),
+        (f"前\nhttps://youtu.be/{hill}\n後", f"<p>前</p>\n{frame.format(sea)}\n<p>後</p>", {Fault.TEXT}),
+        (f"前\nhttps://youtu.be/{hill}\n後\n末", f"<p>前</p>{frame.format(hill)}<p>後末</p>", {Fault.LINE_BREAKS}),
+        (f"前\nhttps://youtu.be/{hill}\n後", "<p>前</p>\n<p>後</p>", {Fault.TEXT}),
+        (f"{frame.format(hill)}\nhttps://youtu.be/{hill}\n後", f"{frame.format(hill)}<p>後</p>", {Fault.TEXT}),
+    ]
+    found = await in_wordpress(expected([before for before, _, _ in rows]), [after for _, after, _ in rows])
+    assert named(found) == {str(number): faults for number, (_, _, faults) in enumerate(rows, 1) if faults}
+
+
 async def test_links_and_styles_are_told_from_similar_ones() -> None:
     arrivals = expected([before for before, _, _ in DAMAGED_LINKS.values()])
     found = await in_wordpress(arrivals, [after for _, after, _ in DAMAGED_LINKS.values()])
