@@ -31,6 +31,8 @@ _ROOTS: Final = ("", "static", "content", "public", "source", "src", "drafts", "
 """Folders that generators serve as a site's root, and those in which an export has drafts."""
 _TERM: Final = re.compile(r"(?:.*/)?(?:categories|tags)/([^/]+)/_index\.md")
 """A category's or tag's page in Hugo's sources, and the address that posts have in place of its name."""
+_BOOK: Final = re.compile(r"book-[A-Za-z-]+\.html")
+"""A book of the export ``html``, which has all entries on one page."""
 _OUTSIDE: Final = message("it is not in the folder")
 
 
@@ -58,7 +60,14 @@ class FolderHome:
         posts = _with_names(list(self._pages(sources, self._markdown)))
         words = bool(posts)
         if not words:
-            posts = list(self._pages([path for path in files if path.suffix.lower() in _HTML], self._html))
+            pages = [path for path in files if path.suffix.lower() in _HTML]
+            if pages and all(_BOOK.fullmatch(path.name) for path in pages):
+                raise UsageError(
+                    "{root} has a book, whose entries are all on one page. compare needs a page for each entry: "
+                    "export hugo, markdown or another format with pages.",
+                    root=self._root,
+                )
+            posts = list(self._pages(pages, self._html))
         if not posts:
             raise UsageError("{root} has no HTML page and no Markdown with front matter.", root=self._root)
         unread = [

@@ -37,9 +37,9 @@ _CODE: Final[MarkKey] = (Fault.CODE, "")
 STYLED: Final[MarkKey] = (Fault.STYLED, "")
 _DEEPEST_LIST: Final = 3
 """Markdown readers limit the depth of lists, so deeper items count as this deep."""
-_MOST_COMPARED: Final = 2_000
+MOST_COMPARED: Final = 2_000
 """The maximum number of an entry's passages to search for in all passages of the new home. Only passages without an
-equal one are searched for. The limit also holds for lost links and for frames."""
+equal one are searched for. The limit also holds for lost links and for frames. The result counts the rest."""
 
 
 _READ: Final = _MARKS.keys() | HEADINGS.keys() | LISTS | _CELLS | tag_set("a font iframe li")
@@ -196,7 +196,24 @@ def marks_in_words(marked: Marked) -> Marked:
     return Marked(passages, links, marked.frames)
 
 
-def lost_passages(olds: Sequence[str], news: Sequence[str]) -> list[str]:
+class LostPassages(NamedTuple):
+    """The passages that a new home lost, and the number of further ones that were not searched for."""
+
+    found: list[str]
+    unsearched: int
+
+
+class LostLinks(NamedTuple):
+    """The links that a new home lost, and the number of further ones that were not searched for.
+
+    Each is with the address that its words lead to now, if any.
+    """
+
+    found: list[tuple[Linked, str]]
+    unsearched: int
+
+
+def lost_passages(olds: Sequence[str], news: Sequence[str]) -> LostPassages:
     """Return the passages that those of the new home do not contain."""
     left = Counter(news)
     rest = []
@@ -206,7 +223,7 @@ def lost_passages(olds: Sequence[str], news: Sequence[str]) -> list[str]:
         else:
             rest.append(each)
     if not rest:
-        return []
+        return LostPassages([], 0)
     free = []
     for each in reversed(news):  # an equal passage was the first one
         if left[each]:
@@ -214,17 +231,17 @@ def lost_passages(olds: Sequence[str], news: Sequence[str]) -> list[str]:
             free.append(each)
     joined = "".join(reversed(free))
     lost = []
-    for each in sorted(rest[:_MOST_COMPARED], key=len, reverse=True):
+    for each in sorted(rest[:MOST_COMPARED], key=len, reverse=True):
         at = joined.find(each)
         if at < 0:
             lost.append(each)
         else:
             joined = f"{joined[:at]}{BETWEEN}{joined[at + len(each) :]}"
-    return lost
+    return LostPassages(lost, max(0, len(rest) - MOST_COMPARED))
 
 
-def lost_links(olds: Sequence[Linked], news: Sequence[Linked], frames: Sequence[str]) -> list[tuple[Linked, str]]:
-    """Return the links that lead elsewhere or nowhere, each with the address that its words lead to now, if any.
+def lost_links(olds: Sequence[Linked], news: Sequence[Linked], frames: Sequence[str]) -> LostLinks:
+    """Return the links that lead elsewhere or nowhere.
 
     A home may split and join the words of links, so an address is enough, unless the same words lead elsewhere.
 
@@ -234,7 +251,7 @@ def lost_links(olds: Sequence[Linked], news: Sequence[Linked], frames: Sequence[
         frames: the decoded addresses of frames, which may show a page in place of a link to it.
     """
     if not olds:
-        return []
+        return LostLinks([], 0)
     left = Counter((_key(each), each.words) for each in news)
     rest, plain = [], Counter[str]()
     for each in olds:
@@ -249,7 +266,7 @@ def lost_links(olds: Sequence[Linked], news: Sequence[Linked], frames: Sequence[
         there[key] += number
         elsewhere[words] += number
     elsewhere -= plain
-    framed = BETWEEN.join(frames[:_MOST_COMPARED])
+    framed = BETWEEN.join(frames[:MOST_COMPARED])
     lost = []
     for each in rest:
         key = _key(each)
@@ -257,11 +274,11 @@ def lost_links(olds: Sequence[Linked], news: Sequence[Linked], frames: Sequence[
             there[key] -= 1
         elif key.startswith("#") or key not in framed:
             lost.append(each)
-    lost = lost[:_MOST_COMPARED]
     unlinked = lost_passages([*filter(None, plain.elements())], [each.words for each in news])
-    lost += [Linked("", words, False) for words in unlinked]
+    unsearched = max(0, len(lost) - MOST_COMPARED) + unlinked.unsearched
+    lost = [*lost[:MOST_COMPARED], *(Linked("", words, False) for words in unlinked.found)]
     now = {each.words: each.address for each in news if each.words}
-    return [(each, now.get(each.words, "")) for each in lost]
+    return LostLinks([(each, now.get(each.words, "")) for each in lost], unsearched)
 
 
 def _key(link: Linked) -> str:

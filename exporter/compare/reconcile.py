@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from exporter.compare.archived import slug_of
 from exporter.compare.comments import compare_comments, find_comments, notices_as_comments
-from exporter.compare.marks import STYLED, lost_links, lost_passages
+from exporter.compare.marks import MOST_COMPARED, STYLED, lost_links, lost_passages
 from exporter.compare.matching import Matches
 from exporter.compare.pictures import compare_pictures
 from exporter.compare.posts import (
@@ -32,6 +32,7 @@ from exporter.compare.posts import (
 )
 from exporter.compare.stated import CUT, StatedComparison, is_cut
 from exporter.compare.texts import first_difference, same_words, without_schemes, word_letters
+from exporter.compare.videos import with_frames_for_videos
 from exporter.html.links import host_of
 from exporter.message import message
 from exporter.model.records import CommentKind
@@ -205,6 +206,7 @@ class _Comparing:
             yield Difference(Fault.STATUS, str(before), str(new.status))
         if not old.asked:
             return
+        old = with_frames_for_videos(old, new)
         for aspect, compare in (
             (Aspect.TITLE, self._title), (Aspect.TEXT, self._text), (Aspect.DATE, self._date),
             (Aspect.SLUG, self._slug), (Aspect.CATEGORY, self._category), (Aspect.PICTURES, self._pictures),
@@ -363,9 +365,12 @@ class _Comparing:
         """Yield the links to other sites, to files and inside the text that lead elsewhere or nowhere."""
         if new.status is ShownAs.PASSWORD or old.marked is None or new.marked is None:
             return  # :meth:`_formatting` reports this
-        for each, now in lost_links(old.marked.links, new.marked.links, new.marked.frames):
+        lost = lost_links(old.marked.links, new.marked.links, new.marked.frames)
+        for each, now in lost.found:
             if _arrived(each.words, old, new) and not (self._home.words and each.address == "#"):
                 yield Difference(Fault.LINK_ELSEWHERE, " ".join(filter(None, (each.words, each.address))), now)
+        if lost.unsearched:
+            self._skip(Aspect.LINKS, message("they have over {most:,} links that changed", most=MOST_COMPARED))
 
     def _formatting(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         """Yield the marked passages whose text arrived without the mark."""
@@ -374,14 +379,21 @@ class _Comparing:
         if old.marked is None or new.marked is None:
             self._skip(Aspect.FORMATTING, message("the texts are too complex"), asked=False)
             return
+        unsearched = 0
         for key, passages in old.marked.passages.items():
             lost = lost_passages(passages, new.marked.passages.get(key, ()))
-            if key == STYLED and lost and not self._shows_styles:
+            if key == STYLED and lost.found and not self._shows_styles:
                 self._skip(Aspect.FORMATTING, message("the new home shows no colours and sizes"), asked=False)
                 continue
-            for each in lost:
+            unsearched += lost.unsearched
+            for each in lost.found:
                 if _arrived(each, old, new):
                     yield Difference(key[0], _cut(each))
+        if unsearched:
+            self._skip(
+                Aspect.FORMATTING,
+                message("they have over {most:,} passages that the new home splits or lost", most=MOST_COMPARED),
+            )
 
     def _comments(self, old: OldPost, new: NewPost) -> Iterator[Difference]:
         if new.comments is not None:
@@ -474,7 +486,8 @@ def _shows_styles(old: OldPost, new: NewPost) -> bool:
     """Return whether a page shows a coloured or resized passage of an entry."""
     olds = () if old.marked is None else old.marked.passages.get(STYLED, ())
     news = () if new.marked is None else new.marked.passages.get(STYLED, ())
-    return bool(news) and len(lost_passages(olds, news)) < len(olds)
+    lost = lost_passages(olds, news)
+    return bool(news) and len(lost.found) + lost.unsearched < len(olds)
 
 
 def _arrived(passage: str, old: OldPost, new: NewPost) -> bool:

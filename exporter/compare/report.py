@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from exporter.compare.posts import Announced, Difference, Fault, ShownAs, Unchecked
 from exporter.compare.reconcile import Comparison, PostResult
-from exporter.message import listed, message
+from exporter.message import listed, message, message_n
 
 _STATUS_NAMES: Final = {
     ShownAs.PUBLISH: message("public"),
@@ -51,23 +51,35 @@ def document(found: Comparison, **about: Any) -> dict[str, Any]:
 def lines(found: Comparison, *, every: bool = False) -> Iterator[str]:
     """Yield the comparison as lines for people. They name a few entries of each kind, or ``every`` entry."""
     changes = found.counts()
-    yield message("{n:>7,}  entries expected", n=len(found.results))
+    yield message_n("{n:>7,}  entry expected", "{n:>7,}  entries expected", len(found.results))
     yield message("{n:>7,}  unchanged in all compared parts", n=found.identical)
     for change in Fault:
         if changes[change]:
             yield message("{n:>7,}  {change}", n=changes[change], change=change.words)
             yield from _named(found, change, every=every)
     if found.extra:
-        yield message("{n:>7,}  entries that the archive does not have", n=len(found.extra))
+        yield message_n(
+            "{n:>7,}  entry that the archive does not have",
+            "{n:>7,}  entries that the archive does not have",
+            len(found.extra),
+        )
         shown = found.extra if every else found.extra[:_NAMED_ENTRIES]
         yield from (
             f"{'':11}{_cut(next(iter(post.titles), ''), _TITLE_CHARACTERS)}  {_cut(post.key, _VALUE_CHARACTERS)}"
             for post in shown
         )
     if found.later_comments:
-        yield message("{n:>7,}  comments that the archive does not have", n=found.later_comments)
+        yield message_n(
+            "{n:>7,}  comment that the archive does not have",
+            "{n:>7,}  comments that the archive does not have",
+            found.later_comments,
+        )
     if found.not_asked:
-        yield message("{n:>7,}  entries were not to be moved and are not visible", n=found.not_asked)
+        yield message_n(
+            "{n:>7,}  entry was not to be moved and is not visible",
+            "{n:>7,}  entries were not to be moved and are not visible",
+            found.not_asked,
+        )
     if found.announced:
         yield message("Different, as announced:")
         yield from map(_not_compared, found.announced)
@@ -86,15 +98,23 @@ def verdict(found: Comparison) -> str:
         len(found.results),
     )
     if missing or changed:
-        counts = {"total": total, "missing": missing, "changed": changed}
+        counts = {"missing": missing, "changed": changed}
         if unseen:
-            return message(
-                "of {total:,} entries {missing:,} are missing and {changed:,} changed, "
+            return message_n(
+                "of {n:,} entry {missing:,} are missing and {changed:,} changed, "
                 "and not everything could be compared ({names})",
+                "of {n:,} entries {missing:,} are missing and {changed:,} changed, "
+                "and not everything could be compared ({names})",
+                total,
                 **counts,
                 names=names,
             )
-        return message("of {total:,} entries {missing:,} are missing and {changed:,} changed", **counts)
+        return message_n(
+            "of {n:,} entry {missing:,} are missing and {changed:,} changed",
+            "of {n:,} entries {missing:,} are missing and {changed:,} changed",
+            total,
+            **counts,
+        )
     if unseen:
         return message(
             "nothing is missing or changed in the compared parts, but these could not be compared: {names}", names=names
@@ -102,15 +122,18 @@ def verdict(found: Comparison) -> str:
     if not found.results:
         return message("no entry was expected, so nothing was compared")
     if found.announced:
-        return message(
-            "all {total:,} entries arrived unchanged, except for the parts listed as announced or not compared",
-            total=total,
+        return message_n(
+            "{n:,} entry arrived unchanged, except for the parts listed as announced or not compared",
+            "all {n:,} entries arrived unchanged, except for the parts listed as announced or not compared",
+            total,
         )
     if found.unchecked:
-        return message(
-            "all {total:,} entries arrived unchanged, except for the parts listed as not compared", total=total
+        return message_n(
+            "{n:,} entry arrived unchanged, except for the parts listed as not compared",
+            "all {n:,} entries arrived unchanged, except for the parts listed as not compared",
+            total,
         )
-    return message("all {total:,} entries arrived unchanged", total=total)
+    return message_n("{n:,} entry arrived unchanged", "all {n:,} entries arrived unchanged", total)
 
 
 def _entry(result: PostResult) -> dict[str, Any]:

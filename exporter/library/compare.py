@@ -28,6 +28,7 @@ from exporter.compare.posts import (
     PictureFacts,
     PictureLook,
     Scope,
+    Unchecked,
 )
 from exporter.compare.reconcile import Comparison, leads_to, place_of_page, reconcile
 from exporter.compare.site import SiteHome
@@ -40,7 +41,7 @@ from exporter.http.address_guard import AddressGuard, check_base_url
 from exporter.http.credentials import Credentials
 from exporter.http.engine import DOWNLOAD_POLICY, Engine
 from exporter.library.export import Only, newer_state, require_declared, wordpress_posts
-from exporter.library.move import given_names
+from exporter.library.move import GivenNames, given_names
 from exporter.library.running import run_alone
 from exporter.library.visibility import read_at
 from exporter.message import message
@@ -57,11 +58,13 @@ class Arrivals(NamedTuple):
         posts: the archive's posts, including those that were not to be moved.
         old_hosts: the hosts that disappear with the old blog.
         about: archive, blog and version, as members of ``compare.json``.
+        unchecked: the parts that cannot be compared, whatever the new home shows.
     """
 
     posts: list[OldPost]
     old_hosts: frozenset[str]
     about: dict[str, Any]
+    unchecked: tuple[Unchecked, ...] = ()
 
 
 class Compared(NamedTuple):
@@ -93,9 +96,15 @@ def expected_posts(
         map_file: the map of that move; by default the one next to the archive.
 
     Raises:
-        UsageError: nothing says which entries are public, or the given file is not that map.
+        UsageError: nothing says which entries are public, the given file is not that map, or ``home`` is a folder,
+            which has none.
         NoArchive, NoSuchRecord, ArchiveDamaged: the version cannot be read.
     """
+    is_moved = is_web_address(home)
+    if map_file is not None and not is_moved:
+        raise UsageError(
+            "{home} is a folder. Only a move to an address has a map: leave out --map, or name that address.", home=home
+        )
 
     def read(reader: Archive) -> Arrivals:
         version = reader.resolve(at)
@@ -115,12 +124,12 @@ def expected_posts(
                     for post in old_posts(posts, asked=asked, hidden_comments=options.hidden_comments):
                         found.setdefault(post.id, post)
                     hosts |= posts.report.old_hosts
-        if is_web_address(home):
-            for entry_id, name in given_names(archive, home, reader.info.blog_id, map_file).items():
-                if entry_id in found:
-                    found[entry_id] = replace(found[entry_id], given_name=slug_of(name))
+        given = given_names(archive, home, reader.info.blog_id, map_file) if is_moved else GivenNames({})
+        for entry_id, name in given.names.items():
+            if entry_id in found:
+                found[entry_id] = replace(found[entry_id], given_name=slug_of(name))
         about = {"archive": str(archive.resolve()), "blog_id": reader.info.blog_id, "version": version}
-        return Arrivals(list(found.values()), hosts, about)
+        return Arrivals(list(found.values()), hosts, about, tuple(_unknown_names(given.unknown)))
 
     return read_consistently(archive, read)
 
@@ -235,6 +244,7 @@ async def compare(home: Home, expected: Arrivals, scope: Scope) -> Compared:
         NotAuthorised, ServiceError: the home failed as a whole.
     """
     state = await home.read()
+    state = replace(state, unchecked=(*state.unchecked, *expected.unchecked))
     scope = replace(scope, old_hosts=scope.old_hosts - {state.host})
     posts = [in_words(post) for post in expected.posts] if state.words else expected.posts
     matches = match(posts, state.posts)
@@ -272,6 +282,11 @@ def _unlike(posts: Sequence[OldPost], state: HomeState, matches: Matches) -> lis
         if permalink and posts[old].asked and is_here and not leads_to(place_of_page(permalink), places):
             found.append(permalink)
     return found
+
+
+def _unknown_names(why: str) -> Iterator[Unchecked]:
+    if why:
+        yield Unchecked(Aspect.SLUG, 0, message("which ones WordPress chose is unknown. {why}", why=why), asked=False)
 
 
 def _look_in(archive: Path, picture: Picture) -> PictureLook:

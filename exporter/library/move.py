@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta, tzinfo
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from exporter.archive.archive import Archive, read_consistently
@@ -134,8 +134,20 @@ def map_path(archive: Path, home: str) -> Path:
     return folder.with_name(f"{folder.name}.moved-to-{_NOT_IN_NAMES.sub('-', _place(home))}.jsonl")
 
 
-def given_names(archive: Path, home: str, blog_id: str, map_file: Path | None = None) -> dict[str, str]:
-    """Return the names in addresses that a home chose for a blog's posts, as a move reported, by the entries' ids.
+class GivenNames(NamedTuple):
+    """The names in addresses that a home chose for a blog's posts, as a move reported, by the entries' ids.
+
+    Attributes:
+        names: the names.
+        unknown: why the map next to the archive could not be read; empty if it was, or if there is none.
+    """
+
+    names: dict[str, str]
+    unknown: str = ""
+
+
+def given_names(archive: Path, home: str, blog_id: str, map_file: Path | None = None) -> GivenNames:
+    """Return the names in addresses that a home chose for a blog's posts.
 
     Args:
         archive: its folder.
@@ -149,14 +161,14 @@ def given_names(archive: Path, home: str, blog_id: str, map_file: Path | None = 
     path = map_path(archive, home) if map_file is None else map_file
     if not path.is_file():
         if map_file is None:
-            return {}
+            return GivenNames({})
         raise UsageError("{path} is not a file; name another with --map.", path=path)
     try:
         with MapFile(path, blog_id, _place(home), SystemClock().now(), keep=False) as mapped:
-            return mapped.names(Thing.POST)
-    except UsageError:
+            return GivenNames(mapped.names(Thing.POST))
+    except UsageError as error:
         if map_file is None:
-            return {}
+            return GivenNames({}, said(error))
         raise
 
 

@@ -107,6 +107,13 @@ def test_names_that_wordpress_chose_are_announced_and_no_difference(
     assert program(*compare, "--json").answer_before_error["changes"] == {"slug": 2}
     assert program(*compare, "--map", moved_map).code == 0
     assert "is not a file" in program(*compare, "--map", map_file).err
+    refused = program("compare", archive, tmp_path, "--map", moved_map, *FLAGS)
+    assert (refused.code, "is a folder. Only a move to an address has a map" in refused.err) == (2, True)
+    map_file.write_text(moved_map.read_text("utf-8").replace('"kind":', '"kind', 1), "utf-8")
+    found = program(*compare, "--json").answer_before_error
+    (unknown,) = (each for each in found["unchecked"] if each["what"] == "slug")
+    assert found["changes"] == {"slug": 2}
+    assert unknown["why"].startswith(f"which ones WordPress chose is unknown. {map_file} is damaged in line 2.")
     moved_map.rename(map_file)
     renamed = next(each for each in home.rest_posts.values() if each["slug"] == f"{chosen[0]}-2")
     renamed["slug"] = "mine"

@@ -123,3 +123,11 @@ async def test_a_folder_without_pages_is_refused(tmp_path: Path) -> None:
         await compared(tmp_path / "nowhere")
     with pytest.raises(UsageError, match="has no HTML page and no Markdown with front matter"):
         await compared(tmp_path)
+
+
+async def test_a_book_is_refused_because_its_page_is_of_no_single_entry(tmp_path: Path) -> None:
+    write(tmp_path, "book-public.html", HTML, 1)
+    with pytest.raises(UsageError, match="has a book, whose entries are all on one page"):
+        await compared(tmp_path, 1)
+    write(tmp_path, "entry-1.html", HTML, 1)
+    assert faults(await compared(tmp_path, 1)) == [Fault.DUPLICATE]

@@ -9,8 +9,9 @@ import pytest
 from exporter.compare.archived import old_posts
 from exporter.compare.folder import FolderHome
 from exporter.compare.marks import lost_links, lost_passages
-from exporter.compare.posts import Aspect, Fault, Linked, Scope
+from exporter.compare.posts import Aspect, Fault, Linked, Scope, Unchecked
 from exporter.compare.reconcile import Comparison
+from exporter.compare.report import verdict
 from exporter.export.interface import ExportOptions
 from exporter.export.post_html import safe_body
 from exporter.export.posts import Posts
@@ -18,6 +19,7 @@ from exporter.export.report import Report
 from exporter.html.markdown import to_markdown
 from exporter.library.compare import Arrivals, compare
 from tests.compare.damage import BODY, DAMAGES
+from tests.compare.posts import left_open
 from tests.compare.test_losses import OWNER, compared, named
 from tests.export.memory import SAID, Memory
 from tests.wordpress.fake import running_wordpress
@@ -122,6 +124,21 @@ async def test_all_lost_marks_and_links_of_an_entry_are_named(tmp_path: Path) ->
     assert not found.whole
 
 
+async def test_a_frame_stands_for_the_video_whose_address_was_alone_on_its_line() -> None:
+    frame = '<iframe title="海" src="https://www.youtube.com/embed/{}?feature=oembed" allowfullscreen></iframe>'
+    sea, hill = "a-b_c123456", "Zz123456789"
+    rows = [
+        (f"前\nhttps://youtu.be/{sea}\n後", f"<p>前</p>\n{frame.format(sea)}\n<p>後</p>", set()),
+        (f"<p>https://www.youtube.com/watch?v={hill}</p>\n後", f"<p>{frame.format(hill)}</p>\n<p>後</p>", set()),
+        (f"前\nhttps://youtu.be/{hill}\n後", f"<p>前</p>\n{frame.format(sea)}\n<p>後</p>", {Fault.TEXT}),
+        (f"前\nhttps://youtu.be/{hill}\n後\n末", f"<p>前</p>{frame.format(hill)}<p>後末</p>", {Fault.LINE_BREAKS}),
+        (f"前\nhttps://youtu.be/{hill}\n後", "<p>前</p>\n<p>後</p>", {Fault.TEXT}),
+        (f"{frame.format(hill)}\nhttps://youtu.be/{hill}\n後", f"{frame.format(hill)}<p>後</p>", {Fault.TEXT}),
+    ]
+    found = await in_wordpress(expected([before for before, _, _ in rows]), [after for _, after, _ in rows])
+    assert named(found) == {str(number): faults for number, (_, _, faults) in enumerate(rows, 1) if faults}
+
+
 async def test_links_and_styles_are_told_from_similar_ones() -> None:
     arrivals = expected([before for before, _, _ in DAMAGED_LINKS.values()])
     found = await in_wordpress(arrivals, [after for _, after, _ in DAMAGED_LINKS.values()])
@@ -132,8 +149,9 @@ async def test_links_and_styles_are_told_from_similar_ones() -> None:
 def test_as_many_lost_links_as_passages_are_named() -> None:
     links = [Linked(f"https://a.example/{number}", f"語{number}", False) for number in range(20_000)]
     frames = [f"https://b.example/{number}" for number in range(20_000)]
-    assert len(lost_links(links, [], frames)) == 2_000
-    assert lost_links(links, links[::-1], frames) == []
+    lost = lost_links(links, [], frames)
+    assert (len(lost.found), lost.unsearched) == (2_000, 18_000)
+    assert lost_links(links, links[::-1], frames) == ([], 0)
 
 
 @pytest.mark.parametrize(("olds", "news", "lost"), [
@@ -142,4 +160,15 @@ def test_as_many_lost_links_as_passages_are_named() -> None:
     (["海"] * 3_000, [], ["海"] * 2_000),
 ])  # fmt: skip
 def test_passages_are_found_however_they_are_split(olds: list[str], news: list[str], lost: list[str]) -> None:
-    assert lost_passages(olds, news) == lost
+    assert lost_passages(olds, news) == (lost, len(olds) - 2_000 if len(olds) > 2_000 else 0)
+
+
+async def test_marks_beyond_the_limit_are_named_as_not_compared(tmp_path: Path) -> None:
+    before = f"<p>{''.join(f'<b>前{n}後</b>。' for n in range(2_000))}<b>太い字</b></p>"
+    after = before.replace("後</b>", "</b><b>後</b>").replace("<b>太い字</b>", "太い字")
+    found = await in_folder(tmp_path, expected([before]), [after], markdown=False)
+    assert named(found) == {}
+    why = "they have over 2,000 passages that the new home splits or lost"
+    assert left_open(found) == [Unchecked(Aspect.FORMATTING, 1, why)]
+    assert verdict(found).endswith("but these could not be compared: formatting")
+    assert not found.whole

@@ -99,7 +99,7 @@ def test_content_left_out_by_choice_is_named_and_counts_as_complete() -> None:
     found = compared([old(1, comments=(old_comment(),))], [new(1)], scope)
     assert found.unchecked == [Unchecked(Aspect.COMMENTS, 0, "left out by choice", asked=False)]
     assert found.whole
-    assert verdict(found) == "all 1 entries arrived unchanged, except for the parts listed as not compared"
+    assert verdict(found) == "1 entry arrived unchanged, except for the parts listed as not compared"
 
 
 def test_names_by_a_rule_of_its_own_are_named_once() -> None:
