@@ -30,7 +30,7 @@ _PLAIN = re.compile(
     re.IGNORECASE,
 )
 """Tags, and texts up to the next tag, that stay unchanged: they have none of the characters below."""
-_COMMAND = re.compile(r"<!--(?=\s*(?:more\b|nextpage|noteaser|/?wp:))", re.IGNORECASE)
+_COMMAND = re.compile(r"<!--(?=\s*(?:more|nextpage|noteaser|/?wp:))", re.IGNORECASE)
 """The beginning of a comment that WordPress interprets."""
 
 _SMILEYS: Final = re.split(
