@@ -19,6 +19,7 @@ from exporter.html.tree import HEADINGS, LINE_TAGS, tag_set
 
 _PIECE = re.compile(
     r"(?P<comment><!--(?:-?>|.*?(?:--!?>|\Z)))"
+    r"|(?P<bogus><(?:[!?]|/[^a-zA-Z>])[^>]*+(?:>|\Z)|</>)"
     r"|(?P<raw><(?P<name>script|style|textarea|xmp)(?=[\s/>]).*?(?:(?P<end></(?P=name)[^>]*+>)|\Z))"
     r"|(?P<tag></?[a-zA-Z][^\s/>]*+(?:[\s/]++|=|[^\s/>=]++(?:\s*+=\s*+(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)"
     r"|[^\s>\"'][^\s>]*+)?+)?+)*+(?:>|\Z))",
@@ -105,6 +106,8 @@ def kept(html: str) -> Kept:
             commands += obeyed
         if found["comment"]:
             parts.append("<!---->" if obeyed else piece if piece.endswith(("-->", "--!>", "<!-->")) else f"{piece}-->")
+        elif found["bogus"]:
+            parts.append("<!---->")
         elif found["raw"]:
             parts.append(piece if found["end"] else f"{piece}</{found['name']}>")
         elif piece.endswith(">"):

@@ -30,6 +30,7 @@ def text_of(html: str) -> str:
 
 @given(LETTERS.map("".join))
 @example("一<!--moreover-->二<!--more続き-->三")
+@example("""<!<img alt="a>b'">一<?php <b title=">二">三</ <i title='>四'>五</>""")
 def test_a_body_has_the_same_text_and_no_wordpress_commands(html: str) -> None:
     made = kept(html).text
     assert COMMAND.search(made) is None
