@@ -17,20 +17,25 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from exporter.html.tree import HEADINGS, LINE_TAGS, tag_set
 
+_RAW: Final = "iframe|noembed|noframes|script|style|textarea|title|xmp"
+"""Elements without tags inside: a browser reads on to their end tag, at worst to the end of the page."""
+_ATTRIBUTES: Final = (
+    r"(?:[\s/]++|=|[^\s/>=]++(?:\s*+=\s*+(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)|[^\s>\"'][^\s>]*+)?+)?+)*+"
+)
 _PIECE = re.compile(
-    r"(?P<comment><!--(?:-?>|.*?(?:--!?>|\Z)))"
-    r"|(?P<raw><(?P<name>script|style|textarea|xmp)(?=[\s/>]).*?(?:(?P<end></(?P=name)[^>]*+>)|\Z))"
-    r"|(?P<tag></?[a-zA-Z][^\s/>]*+(?:[\s/]++|=|[^\s/>=]++(?:\s*+=\s*+(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)"
-    r"|[^\s>\"'][^\s>]*+)?+)?+)*+(?:>|\Z))",
-    re.DOTALL | re.IGNORECASE,
+    r"(?P<comment><!--(?:-?>|.*?(?:--!?>|(?P<cut>\Z))))"
+    r"|(?P<bogus><(?:[!?]|/[^a-zA-Z>])[^>]*+(?:>|\Z)|</>)"
+    rf"|(?P<raw><(?P<name>{_RAW})(?=[\s/>]){_ATTRIBUTES}>.*?(?:(?P<end></(?P=name)(?=[\s/>])[^>]*+>)|\Z))"
+    rf"|(?P<tag></?[a-zA-Z][^\s/>]*+{_ATTRIBUTES}(?:(?P<whole>>)|\Z))",
+    re.DOTALL | re.IGNORECASE | re.ASCII,
 )
 _PLAIN = re.compile(
-    r"(?:[^-&\"'`.(W\[x:;8<]*+<(?!(?:script|style|textarea|xmp)[\s/>])/?[a-zA-Z][a-zA-Z0-9]*+"
+    rf"(?:[^-&\"'`.(W\[x:;8<]*+<(?!(?:{_RAW})[\s/>])/?[a-zA-Z][a-zA-Z0-9]*+"
     r"(?:\s++[a-zA-Z-]++=(?:\"[^\"<>\[]*+\"|'[^'<>\[]*+'))*+\s*+/?>)++",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 """Tags, and texts up to the next tag, that stay unchanged: they have none of the characters below."""
-_COMMAND = re.compile(r"<!--(?=\s*(?:more\b|nextpage|noteaser|/?wp:))", re.IGNORECASE)
+_COMMAND = re.compile(r"<!--(?=\s*(?:more|nextpage|noteaser|/?wp:))", re.IGNORECASE)
 """The beginning of a comment that WordPress interprets."""
 
 _SMILEYS: Final = re.split(
@@ -104,10 +109,12 @@ def kept(html: str) -> Kept:
             piece, obeyed = _COMMAND.subn("<!-&#45;", piece)
             commands += obeyed
         if found["comment"]:
-            parts.append("<!---->" if obeyed else piece if piece.endswith(("-->", "--!>", "<!-->")) else f"{piece}-->")
+            parts.append("<!---->" if obeyed else piece if found["cut"] is None else f"{piece}-->")
+        elif found["bogus"]:
+            parts.append("<!---->")
         elif found["raw"]:
             parts.append(piece if found["end"] else f"{piece}</{found['name']}>")
-        elif piece.endswith(">"):
+        elif found["whole"]:
             # WordPress ends a tag at the first >.
             inside = piece[1:-1].replace("<", "&lt;").replace(">", "&gt;")
             parts.append(f"<{_SHORTCODE.sub('&#91;', inside) if '[' in inside else inside}>")

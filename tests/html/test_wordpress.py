@@ -7,16 +7,15 @@ import re
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from exporter.html.wordpress import block, blocks, kept, more_block
 from tests.html.blog_bodies import PIECES, bodies
 
-LETTERS = st.lists(
-    st.sampled_from([*PIECES, *"<>\"'!-=&;[]/ ax\n", "<!--", "-->", "<a ", "more", "wp:html"]), max_size=30
-)
+MARKS = ("<!--", "-->", "<!--!>", "<a ", "</", "<iframe", "</iframe>", "<script ", "more", "wp:html")
+LETTERS = st.lists(st.sampled_from([*PIECES, *MARKS, *"<>\"'!?-=&;[]/ ax\n　"]), max_size=30)
 COMMAND = re.compile(r"<!--\s*(?:more|nextpage|noteaser|/?wp:)", re.IGNORECASE)
 
 
@@ -24,11 +23,18 @@ def text_of(html: str) -> str:
     """Return all text that a page shows of a body."""
     body = LexborHTMLParser(f"<body>{html}").body
     assert body is not None
-    body.strip_tags(["script", "style"])
+    body.strip_tags(["iframe", "noembed", "noframes", "script", "style"])
     return body.text()
 
 
 @given(LETTERS.map("".join))
+@example("一<!--moreover-->二<!--more続き-->三")
+@example("""<!<img alt="a>b'">一<?php <b title=">二">三</ <i title='>四'>五</>""")
+@example('一<iframe src="x">"<b>')
+@example("一<script ")
+@example('一<a href="https://a.example/>')
+@example("一<!--!>")
+@example('<img　alt="a>b">一<img alt=　"a>b">二')
 def test_a_body_has_the_same_text_and_no_wordpress_commands(html: str) -> None:
     made = kept(html).text
     assert COMMAND.search(made) is None
