@@ -177,7 +177,7 @@ class _Body:
                 return at
             if tag.name == "/svg":
                 return number
-            # The content of a title is skipped as in HTML, where no tag ends it but its own.
+            # The tokenizer skips titles as in HTML: only their own end tag ends them.
             is_cut = tag.name == "title" and (tag.rest.endswith("/") or "<" in self._html[tag.end : tag.after])
             if is_cut or tag.name not in _IN_DRAWINGS:
                 return at
@@ -367,7 +367,7 @@ def _address_of(attributes: Attributes, sources: list[Attributes], spare: str) -
 
 
 def _drawn_address(attributes: Attributes) -> str:
-    """Return the address of a picture in a drawing; empty if it shows another part of the drawing, or nothing."""
+    """Return the address of a picture in a drawing; empty if it only repeats an element, or shows nothing."""
     address = (attributes.get("href") or attributes.get("xlink:href", "")).strip()
     return "" if address.startswith("#") else address
 

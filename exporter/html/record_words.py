@@ -121,7 +121,7 @@ class RecordWords:
 
 
 def _with_names(field: FieldChange) -> FieldChange:
-    """Return a change of a list of files as the names of the files in their order, unless these are the same."""
+    """Name the files that a changed list has, in their order; keep the list if these names are the same."""
     if field.name != _FILES:
         return field
     before, after = _file_names(field.before), _file_names(field.after)

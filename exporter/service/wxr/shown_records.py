@@ -70,7 +70,7 @@ def is_published(raw: Raw) -> bool:
 
 
 def attachments(service: Uploads, found: Mapping[str, Raw]) -> list[dict[str, Any]]:
-    """Return files as members of an entry's record, by their numbers: their order in the export file says nothing."""
+    """Return the files for an entry's record, by their numbers: their order in the export file says nothing."""
     rows = []
     for key, raw in sorted(found.items(), key=lambda each: (len(each[0]), each[0])):
         info = service.upload(raw)
