@@ -339,6 +339,7 @@ ATTRIBUTE_NAMES: Final[Mapping[str, str]] = {
     "body": message("Text"),
     "more_title": message("Heading of the continuation"),
     "more": message("Continuation"),
+    "attachments": message("Files of its galleries"),
     "template": message("Template"),
     "date": message("Date"),
     "updated": message("Last update"),

@@ -54,8 +54,14 @@ def picture_words(text: str, address: str = "") -> str:
 
 @lru_cache(maxsize=2_048)
 def _is_generated(stem: str) -> bool:
-    """Return whether a name without its ending is made of numbers, hashes and names that programs write."""
+    """Return whether a name without its ending is made of numbers, hashes and names that programs write.
+
+    Punctuation counts as made by a program, symbols do not.
+    """
     parts = _PARTS.findall(stem.replace("screen shot", "screenshot").removesuffix("のコピー"))
+    if not parts:
+        # Nobody names a file with a note, a star, an emoji or a face of symbols alone.
+        return not any(unicodedata.category(each).startswith("S") for each in stem)
     letters = [part for part in parts if not part.isdigit()]
     digits = sum(len(part) for part in parts if part.isdigit())
     known = [part for part in letters if part in _NAMES]

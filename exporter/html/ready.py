@@ -1,8 +1,9 @@
 """A body made ready for every target: lazy pictures at their addresses, links in place of dead players. Pure.
 
 Only the blog's own scripts load such a picture, and only old browsers had plug-ins. Each target therefore gets a body
-that any reader shows. Most bodies stay unchanged. In the others only the elements concerned are rewritten: comments,
-WordPress blocks, scripts and texts keep every byte.
+that any reader shows. A picture that is a button, or alone in a drawing, becomes an ordinary one. Most bodies stay
+unchanged. In the others only the elements concerned are rewritten: comments, WordPress blocks, scripts and texts keep
+every byte.
 """
 
 from __future__ import annotations
@@ -14,11 +15,22 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from exporter.html.players import needs_plugin, plugin_content
-from exporter.html.tags import LAZY, LAZY_SETS, Attributes, Tag, candidate_places, is_like_an_address, tags
+from exporter.html.tags import (
+    LAZY,
+    LAZY_SETS,
+    Attributes,
+    Tag,
+    attribute_text,
+    candidate_places,
+    is_like_an_address,
+    tags,
+)
 from exporter.html.tree import too_large
 
 _HINTS: Final = ("noscript", "srcset", "<object", "<embed", "<applet", "<amp-")
 _LAZY_HINTS: Final = tuple(name for name in LAZY if not any(name.startswith(each) for each in LAZY if each != name))
+_OTHER_PICTURES: Final = (("<input", "image"), ("<svg", "<image"))
+"""Pairs of words of which a body with a picture that is no ``img`` has both."""
 _SURELY_LAZY: Final = LAZY[:2]
 """Attributes of lazy pictures alone: they count even if ``src`` has a picture, which is then a smaller one."""
 _LAZY_ONLY: Final = LAZY[:5]
@@ -41,6 +53,9 @@ _PARTS: Final = frozenset({"param", "/param", "/embed"})
 _PLAYER_PARTS: Final = _PLAYERS | _PARTS | {"/applet", "/object"}
 _PAIRED: Final = frozenset({"applet", "object"})
 _ENDS: Final = frozenset({"/picture", "/iframe", "/amp-img", "/amp-anim", "/audio", "/video"})
+_BUTTON_NAMES: Final = frozenset({"align", "alt", "class", "height", "id", "style", "title", "width"})
+_DRAWING_NAMES: Final = frozenset({"class", "height", "id", "style", "width"})
+_IN_DRAWINGS: Final = frozenset({"image", "/image", "g", "/g", "title", "/title", "desc", "/desc"})
 _AMP_NAMES: Final = frozenset({"alt", "class", "height", "id", "src", "srcset", "title", "width"})
 _MAX_NOSCRIPT_TAGS: Final = 40
 """A player has some ten parameters; a longer ``noscript`` is more than a copy of one picture or player."""
@@ -56,14 +71,17 @@ def ready(html: str) -> str:
       these, it gets the largest address in ``srcset`` or in its ``picture``. Frames are treated in the same way.
     - A ``noscript`` that only repeats or holds a picture, frame or player is removed.
     - A player for a plug-in becomes a link to the page of its video or to its file, followed by its fallback content.
+    - A button that is a picture becomes the picture, and so does a drawing (SVG) that shows only pictures from files.
 
     Time is linear in the length. A body beyond the limits of :mod:`exporter.html.tree` is returned unchanged.
     """
     if "<" not in html:
         return html
     lower = html.lower()
-    is_hinted = any(hint in lower for hint in _HINTS) or (
-        "data-" in lower and any(hint in lower for hint in _LAZY_HINTS)
+    is_hinted = (
+        any(hint in lower for hint in _HINTS)
+        or any(tag in lower and word in lower for tag, word in _OTHER_PICTURES)
+        or ("data-" in lower and any(hint in lower for hint in _LAZY_HINTS))
     )
     if not is_hinted or too_large(html):
         return html
@@ -103,6 +121,8 @@ class _Body:
             "picture": self._enter_picture,
             "/picture": self._leave_picture,
             "source": self._source,
+            "input": self._button,
+            "svg": self._drawing,
             **dict.fromkeys(("/amp-img", "/amp-anim"), lambda _, tag: self._edit(tag)),
             **dict.fromkeys(_PICTURES, self._picture),
             **dict.fromkeys(_FRAMES, self._frame),
@@ -127,6 +147,41 @@ class _Body:
             self._sources.append(at)
         elif "data-" in tag.rest.lower():
             self._frame(at, tag)
+
+    def _button(self, _at: int, tag: Tag) -> None:
+        attributes = tag.attributes
+        address = attributes.get("src", "").strip()
+        if address and attributes.get("type", "").strip().lower() == "image":
+            kept = {name: value for name, value in attributes.items() if name in _BUTTON_NAMES}
+            self._edit(tag, _written("img", {"src": address, **kept}))
+
+    def _drawing(self, at: int, tag: Tag) -> None:
+        """Replace a drawing by its pictures, if it shows nothing else."""
+        end = at if tag.rest.endswith("/") else self._end_of_pictures(at)
+        inside = self._tags[at + 1 : end]
+        addresses = [_drawn_address(each.attributes) for each in inside if each.name == "image"]
+        if not addresses or not all(addresses):
+            return
+        attributes = tag.attributes
+        titles = (self._html[each.end : each.after] for each in inside if each.name == "title")
+        alt = attributes.get("aria-label") or attribute_text(" ".join(" ".join(titles).split()))
+        kept = {name: value for name, value in attributes.items() if name in _DRAWING_NAMES and len(addresses) == 1}
+        pictures = [{"src": addresses[0], "alt": alt, **kept}, *({"src": each, "alt": ""} for each in addresses[1:])]
+        self.edits.append((tag.start, self._tags[end].end, "".join(_written("img", each) for each in pictures)))
+
+    def _end_of_pictures(self, at: int) -> int:
+        """Return the index of a drawing's end tag; that of its start tag if it shows anything else than pictures."""
+        for number in range(at + 1, len(self._tags)):
+            before, tag = self._tags[number - 1 : number + 1]
+            if before.name != "desc" and self._html[before.after : tag.start].strip():
+                return at
+            if tag.name == "/svg":
+                return number
+            # The tokenizer skips titles as in HTML: only their own end tag ends them.
+            is_cut = tag.name == "title" and (tag.rest.endswith("/") or "<" in self._html[tag.end : tag.after])
+            if is_cut or tag.name not in _IN_DRAWINGS:
+                return at
+        return at
 
     def _picture(self, at: int, tag: Tag) -> None:
         attributes = tag.attributes
@@ -309,6 +364,12 @@ def _address_of(attributes: Attributes, sources: list[Attributes], spare: str) -
     found = next(filter(None, map(_best, sets)), "")
     named = (_best(each, _is_inline) for each in sets)
     return found or next(filter(None, (spare, "" if _is_inline(own) else own, *named)), "")
+
+
+def _drawn_address(attributes: Attributes) -> str:
+    """Return the address of a picture in a drawing; empty if it only repeats an element, or shows nothing."""
+    address = (attributes.get("href") or attributes.get("xlink:href", "")).strip()
+    return "" if address.startswith("#") else address
 
 
 def _may_be_address(text: str) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
 from exporter.html.diff import ATTRIBUTE_NAMES, FieldNames
 from exporter.message import message
@@ -35,6 +36,8 @@ _UPLOAD: Final = (
     "name", "title", "alt", "description", "url", "bytes", "width", "height", "modified", "extension",
 )  # fmt: skip
 _HIDDEN: Final = "email"
+_FILES: Final = "attachments"
+"""The member of a record that lists the files of its galleries."""
 _MAX_TRIED_FIELDS: Final = 50
 """Changed raw fields that are tried one by one, each on a copy of the record; more than these are all shown as sent."""
 _NOT_SHOWN: Final = message("(not shown)")
@@ -106,7 +109,7 @@ class RecordWords:
         others = [
             each for each in changed if values(_with(before, each)) == old and values(_without(after, each)) == new
         ]
-        return found + others
+        return found + list(map(_with_names, others))
 
     def name(self, attribute: str) -> str:
         """Return the name of an attribute, or of a raw field that is shown as sent."""
@@ -115,6 +118,22 @@ class RecordWords:
     def shown(self, values: Values) -> Values:
         """Return values as they may be shown: a mail address is not."""
         return {name: self._say(_NOT_SHOWN) if name == _HIDDEN else text for name, text in values.items()}
+
+
+def _with_names(field: FieldChange) -> FieldChange:
+    """Name the files that a changed list has, in their order; keep the list if these names are the same."""
+    if field.name != _FILES:
+        return field
+    before, after = _file_names(field.before), _file_names(field.after)
+    return field if before == after else FieldChange(field.name, before, after)
+
+
+def _file_names(rows: object) -> str:
+    """Return the names of files in the order that the owner gave them."""
+    found = [each for each in rows if isinstance(each, dict)] if isinstance(rows, list) else []
+    orders = ((each.get("order"), str(each.get("url", ""))) for each in found)
+    ordered = sorted(orders, key=lambda each: each[0] if type(each[0]) is int else 0)
+    return ", ".join(unquote(url.rpartition("/")[2]) for _, url in ordered)
 
 
 def _with(before: Raw, field: FieldChange) -> Raw:

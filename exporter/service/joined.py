@@ -146,7 +146,10 @@ class JoinedRecords(Records):
             stated = [post.audience for post in found if post.audience is not None]
             audience = min(stated, key=_OPENNESS.index, default=None)
             sources = tuple(service.name for service, _ in pairs)
-            first = replace(_filled(found), audience=audience, others=tuple(found[1:]), sources=sources)
+            unshown = next((post.unshown for post in found if post.body or post.more), ())
+            first = replace(
+                _filled(found), audience=audience, others=tuple(found[1:]), sources=sources, unshown=unshown
+            )
         if counted is None:
             first = replace(first, audience=Audience.PRIVATE)
         joined_id = next((key for each in (raw, item) if each and (key := self._joined_id(each))), None)

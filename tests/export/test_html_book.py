@@ -61,6 +61,15 @@ def test_it_looks_like_the_site() -> None:
     assert '<span class="ck">if</span>' in made
 
 
+def test_a_picture_keeps_its_own_words() -> None:
+    memory, address = Memory(), "https://emoji.example.jp/e/onpu.gif"
+    shown = "".join(f'<img src="{address}" alt="{each}">' for each in ("♪", "(^^)", "IMG_0004"))
+    memory.entry("1", entry_text=f"<p>{shown}</p>")
+    memory.picture(address, entry_id="1")
+    pictures = elements(export("html", memory).only().decode(), "img")
+    assert [each.attributes["alt"] for each in pictures] == ["♪", "(^^)", "画像 1"]
+
+
 def test_scrolling_parts_are_focusable_and_nothing_else_is_changed() -> None:
     made = page()
     assert [each.attributes for each in elements(made, "pre")] == [{"tabindex": "0"}]

@@ -1,4 +1,4 @@
-"""Lazily loaded pictures and players for plug-ins arrive in every target as something that a reader sees."""
+"""Lazily loaded pictures, buttons, drawings and players for plug-ins arrive in every target as something that a reader sees."""
 
 from __future__ import annotations
 
@@ -43,6 +43,8 @@ PICTURES = {
     "SWELL": f'<img decoding="async" src="{GIF}" data-src="{{p}}" data-aspectratio="6/4" class="lazyload" alt="海"><noscript><img decoding="async" src="{{p}}" alt="海"></noscript>',
     "srcset alone": '<img srcset="{p} 2x, https://small.example.jp/s.png 1x" alt="海">',
     "picture alone": '<picture><source srcset="{p}" type="image/webp"><img alt="海"></picture>',
+    "a button": '<form action="/send"><input type="image" src="{p}" alt="海" name="b"></form>',
+    "a drawing": '<svg viewBox="0 0 6 4"><title>海</title><image xlink:href="{p}" width="6" height="4"/></svg>',
     "noscript alone": '<div class="photo"><noscript><img src="{p}" alt="海"></noscript></div>',
     "a placeholder and noscript": f'<IMG SRC="{GIF}" ALT="海">\n<NOSCRIPT><IMG SRC="{{p}}" ALT="海"></NOSCRIPT>',
 }  # fmt: skip

@@ -41,6 +41,11 @@ UNCHANGED = [
     '<picture><source srcset="/white.webp"><img src="/white.png"></picture>',
     '<img src="/white.png"><noscript><img src="//t.example/1x1.gif" width="1" height="1"></noscript>',
     '<img data-src="/unclosed.jpg"', "<noscript><img src=/a.jpg>",
+    '<input type="checkbox" checked> image <input type="image"><input src="/a.jpg" value="image">', '<svg><image href="/a.jpg"/>',
+    '<svg><image href="/a.jpg"/><rect/></svg>', '<svg><image href="/a.jpg"/><text>海</text></svg>', '<svg><image href="#a"/></svg>',
+    '<svg>文<image href="/a.jpg"/></svg>', '<svg><image/></svg>', '<svg><g></g></svg><svg/>文<image src="/a.jpg"></svg>',
+    '<svg><title/><rect/></svg>文<svg><image href="/a.jpg"/></svg><svg><title>x</title><image href="/b.jpg"/></svg>',
+    '<svg><image href="/a.jpg"/><style>image{display:none}</style></svg>', '<svg><svg><image href="/a.jpg"/><rect/></svg></svg>',
 ]  # fmt: skip
 CHANGED = [
     (f'<img src="{GIF}" data-src="/a.jpg">', '<img src="/a.jpg">'),
@@ -78,6 +83,9 @@ CHANGED = [
     (f'<video src="/v.mp4"><object {SWF} data="/v.swf"></object></video>', '<video src="/v.mp4"></video>'),
     ('<object classid="clsid:6BF5"><param name="url" value="/a.mp3"><embed src="/a.mp3"></object>', '<embed src="/a.mp3">'),
     (f'<object {SWF} data="/v.swf"><param name="x">残りの文<embed src="/w.wmv">', '<a href="/v.swf">/v.swf</a><br>残りの文<a href="/w.wmv">/w.wmv</a><br>'),
+    ('<form>前<input type="IMAGE" name="b" SRC="/a.jpg" alt="&lt;送る&gt;" onclick="x()" width=90>後</form>', '<form>前<img src="/a.jpg" alt="&lt;送る&gt;" width="90">後</form>'),
+    ('<svg width="600" viewBox="0 0 9 9" aria-label="海&quot;"><g>\n<image xlink:href="/a.jpg?a&amp;b" width="9" onload="x()"/></g></svg>', '<img src="/a.jpg?a&amp;b" alt="海&quot;" width="600">'),
+    ('<svg width="9"><title> 灯台 </title><desc>白い</desc><image href="/a.jpg"></image><image href="/b.jpg"/></svg>', '<img src="/a.jpg" alt="灯台"><img src="/b.jpg" alt="">'),
     ('<embed src="/v.swf" title="&quot;&lt;b&gt;">', '<a href="/v.swf">&quot;&lt;b&gt;</a><br>'),
     ('<embed src=\'/v.swf"onclick=x\' type="x/y">', '<a href="/v.swf%22onclick=x">/v.swf%22onclick=x</a><br>'),
 ]  # fmt: skip
@@ -116,6 +124,7 @@ def test_an_address_of_a_player_never_runs_anything() -> None:
                 "<object data=/e.swf>", "</object>", "<embed src=/f.swf>", "<param name=movie value=/g.swf>", "<applet>",
                 "<video src=/h.mp4>", "</video>", "<amp-img src=/i.jpg>", "</amp-img>", "<p>", "</p>", "<a href=/j>", "</a>",
                 "<iframe data-src=//k.example/>", "</iframe>", "<!--", "-->", "<embed src=/l.mp3>", "<img srcset='/m.jpg 2x'>",
+                "<input type=image src=/n.jpg>", "<svg>", "</svg>", "<image href=/o.jpg />", "<title>", "</title>", "<rect/>",
             ]
         ),
         max_size=14,
@@ -138,6 +147,7 @@ def test_texts_stay_and_the_backup_knows_every_picture(parts: list[str]) -> None
         "<object>", "<object classid=x><param name=movie value=/a.swf>", "<embed src=/a.swf>", "<picture><source srcset=/a>",
         "<source srcset='/a 1x'><img>", "<applet code=a>", "<amp-img>", "<video><object>", "<img srcset='a 1x, ", "<img data-src='",
         "<object></video>", "</picture>", "<embed flashvars='file=a&", "<img data-src=\"", "<param name=movie value=/a.swf>",
+        "<svg><image href=a />", "<svg><title>", "<svg><desc>a", "<input type=image src=a>",
     ],
 )  # fmt: skip
 def test_hostile_bodies_cost_no_more_than_their_length(part: str) -> None:

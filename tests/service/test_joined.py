@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from exporter.model.publication import Cause, Declared, Hidden, PostStatus
-from exporter.model.records import Audience, CommentStatus
+from exporter.model.records import Audience, CommentStatus, Lack, Unshown
 from exporter.service.registry import service_of
 from exporter.settings import Settings
 
@@ -76,6 +76,14 @@ def test_a_public_entry_shows_no_text_of_a_draft() -> None:
     post = READS.post(joined("public-site", movable_type=DRAFT, public_site={**PAGE, "body": "<p>波</p>"}))
     assert (post.audience, post.title, post.others) == (Audience.PUBLIC, "海", ())
     assert "秘密" not in f"{post.body}{post.more}{post.excerpt}"
+
+
+def test_what_a_text_does_not_show_is_named_only_if_that_text_counts() -> None:
+    reads = service_of(Settings(), "wordpress")
+    file = {"wp:post_id": "1", "wp:status": "publish", "content:encoded": '文<!-- wp:block {"ref":7} /-->'}
+    for body, unshown in (("", (Unshown(Lack.PATTERN, "7"),)), ("<p>文と型</p>", ())):
+        address = {"id": 1, "status": "publish", "content": {"rendered": body}}
+        assert reads.post(joined("wordpress", wxr=file, wordpress=address)).unshown == unshown
 
 
 def test_what_an_address_took_back_is_private() -> None:

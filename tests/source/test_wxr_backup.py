@@ -13,6 +13,7 @@ from exporter.errors import MassDisappearance, ServiceError
 from exporter.model.kinds import Kind
 from exporter.model.records import Audience, PostKind
 from exporter.service.wxr.source import WxrFile
+from tests.cli.conftest import Program
 from tests.service.wxr_samples import channel, comment, item, meta, picture, terms
 from tests.source.wxr_backups import saved, settings, state_of
 
@@ -156,3 +157,19 @@ async def test_the_site_and_exports_show_the_blog(tmp_path: Path) -> None:
     assert "reader@mail.example" not in pages
     texts = "".join(each.read_text("utf-8") for each in (root / "latest" / "markdown").rglob("*.md"))
     assert "ひみつ" not in texts
+
+
+def test_a_gallery_in_another_order_is_a_change_in_words(tmp_path: Path, program: Program) -> None:
+    root, path = tmp_path / "archive", tmp_path / "blog.xml"
+    numbers = ("5,6", (1, 2)), ("5,6", (2, 1)), ("6,5", (2, 1))
+    changes: list[str] = []
+    for ids, orders in numbers:
+        pictures = [picture(5 + n, f"{'ab'[n]}.jpg", post_parent=1, menu_order=order) for n, order in enumerate(orders)]
+        entries = item(1, "[gallery]"), item(2, f'[gallery ids="{ids}"]')
+        written(path, *entries, *(pictures if orders == (1, 2) else pictures[::-1]))
+        assert program("backup", path, "--archive", root, "--assets", "none", "--no-site").code == 0
+        changes.append(program("diff", root).out if changes else "")
+    for found in changes:
+        assert "attachments" not in found
+    assert "Files of its galleries: [-a-]{+b+}.jpg, [-b-]{+a+}.jpg" in changes[1]
+    assert "entry 1 " not in changes[2]

@@ -1,8 +1,8 @@
 """The records of a WXR file that an entry shows parts of: files of galleries, and synced patterns. Pure.
 
 The file's index finds them once and adds two members to the entry's record: ``patterns``, the source of each pattern
-by its number, and ``attachments``, a list of files. So the record can be read alone, and it changes when
-they change.
+by its number, and ``attachments``, a list of files by their numbers. So the record can be read alone, and it
+changes when they change.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ def is_published(raw: Raw) -> bool:
 
 
 def attachments(service: Uploads, found: Mapping[str, Raw]) -> list[dict[str, Any]]:
-    """Return files as members of an entry's record."""
+    """Return the files for an entry's record, by their numbers: their order in the export file says nothing."""
     rows = []
-    for key, raw in found.items():
+    for key, raw in sorted(found.items(), key=lambda each: (len(each[0]), each[0])):
         info = service.upload(raw)
         order = text_of(raw.get("wp:menu_order")).strip()
         row = Attachment(
