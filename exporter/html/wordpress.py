@@ -113,13 +113,18 @@ def kept(html: str) -> Kept:
         elif found["bogus"]:
             parts.append("<!---->")
         elif found["raw"]:
-            parts.append(piece if found["end"] else f"{piece}</{found['name']}>")
+            parts.append(piece if found["end"] else _ended(piece, found["name"]))
         elif found["whole"]:
             # WordPress ends a tag at the first >.
             inside = piece[1:-1].replace("<", "&lt;").replace(">", "&gt;")
             parts.append(f"<{_SHORTCODE.sub('&#91;', inside) if '[' in inside else inside}>")
     parts.append(_kept_text(html[done:]))
     return Kept("".join(parts), commands)
+
+
+def _ended(piece: str, name: str) -> str:
+    """Return an element whose end tag is missing with it; nothing of a script, which then never runs."""
+    return "" if name.lower() == "script" else f"{piece}</{name}>"
 
 
 def field_html(text: str) -> str:

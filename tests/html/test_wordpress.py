@@ -14,7 +14,7 @@ from selectolax.lexbor import LexborHTMLParser
 from exporter.html.wordpress import block, blocks, kept, more_block
 from tests.html.blog_bodies import PIECES, bodies
 
-MARKS = ("<!--", "-->", "<!--!>", "<a ", "</", "<iframe", "</iframe>", "<script ", "more", "wp:html")
+MARKS = ("<!--", "-->", "<!--!>", "<a ", "</", "<iframe", "</iframe>", "more", "wp:html")
 LETTERS = st.lists(st.sampled_from([*PIECES, *MARKS, *"<>\"'!?-=&;[]/ ax\n　"]), max_size=30)
 COMMAND = re.compile(r"<!--\s*(?:more|nextpage|noteaser|/?wp:)", re.IGNORECASE)
 
@@ -32,6 +32,7 @@ def text_of(html: str) -> str:
 @example("""<!<img alt="a>b'">一<?php <b title=">二">三</ <i title='>四'>五</>""")
 @example('一<iframe src="x">"<b>')
 @example("一<script ")
+@example("一<script><!--<script ")
 @example('一<a href="https://a.example/>')
 @example("一<!--!>")
 @example('<img　alt="a>b">一<img alt=　"a>b">二')
