@@ -176,7 +176,7 @@ def _of_address(
 ) -> NamedSource:
     """Return the blog at an address, read as in its archive or by the best way that an exploration finds.
 
-    ``words`` are those of the user, who may mean a folder.
+    The user typed ``words`` and may mean a folder.
     """
     from exporter.archive.names import BY_ADDRESS, name_at  # a help needs no archive
 
@@ -265,7 +265,7 @@ def _same_site(address: str, target: BlogTarget) -> bool:
 
 
 def _is_of_a_file(service: str | None) -> bool:
-    """Return whether archives of a service came from export files, so that an address is a second source."""
+    """Return whether a service reads export files, so that an address is a second source."""
     return service in DECLARATIONS and DECLARATIONS[service].reads_files
 
 

@@ -32,7 +32,7 @@ _ROOTS: Final = ("", "static", "content", "public", "source", "src", "drafts", "
 _TERM: Final = re.compile(r"(?:.*/)?(?:categories|tags)/([^/]+)/_index\.md")
 """A category's or tag's page in Hugo's sources, and the address that posts have in place of its name."""
 _BOOK: Final = re.compile(r"book-[A-Za-z-]+\.html")
-"""A book of the export ``html``, which has all entries on one page."""
+"""A book by ``export html``: it has all entries on one page."""
 _OUTSIDE: Final = message("it is not in the folder")
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 Values = dict[str, str]
-"""The attributes of a record as text, by their names; empty ones are omitted."""
+"""A record's attributes as text, by their names; empty ones are omitted."""
 
 _POST: Final = (
     "title", "kind", "audience", "access", "date", "updated", "period_date", "categories", "tags", "author",
@@ -112,7 +112,7 @@ class RecordWords:
         return found + list(map(_with_names, others))
 
     def name(self, attribute: str) -> str:
-        """Return the name of an attribute, or of a raw field that is shown as sent."""
+        """Return an attribute's name, or that of a raw field that is shown as sent."""
         return self._say(ATTRIBUTE_NAMES.get(attribute, attribute))
 
     def shown(self, values: Values) -> Values:

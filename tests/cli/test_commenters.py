@@ -71,7 +71,7 @@ def comment(service: str, number: int, mail: str, ip: str, *, shown: bool) -> di
 
 
 def archive(root: Path, service: str) -> Built:
-    """Build an archive of a service, with a shown and a hidden comment."""
+    """Build an archive for a service, with a shown and a hidden comment."""
     built = Built.__new__(Built)
     built.root, built.layout, built.states, built.blog_id = root, Layout(root), [], BLOG
     root.mkdir()

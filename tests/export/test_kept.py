@@ -22,7 +22,7 @@ SOURCE = "https://files.example.jp/umi"
 
 
 def exported(form: str, folder: Path, body: str, **options: Any) -> tuple[str, dict[str, Any]]:
-    """Return the text of all pages of an export of one entry, and the report."""
+    """Export one entry; return the text on all its pages, and the report."""
     records = Memory()
     records.entry("1", title="題", entry_text=body)
     report = Blog("one", records, folder / "archive").export(form, folder / "out", **options)

@@ -157,7 +157,7 @@ WORDPRESS = ("title", "author", "category", "parent", "tag", "file", "lead", "co
 
 
 def check_wordpress(tool: Tool, site: Path, fields: Iterable[str]) -> None:
-    """Check what the themes of a WordPress show of all posts."""
+    """Check the texts that the themes of a WordPress show."""
     pages = json.loads(tool("php", SCRIPT, "fields", site))
     alts = [node.attributes.get("alt") or "" for page in pages for node in LexborHTMLParser(page).css("img")]
     check([*pages, *(f"<i class='alt'>{escape(each)}</i>" for each in alts)], fields)

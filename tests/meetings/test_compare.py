@@ -43,7 +43,7 @@ class Homes:
         program: the command line.
         archive: the archive; its folder may move later.
         wordpress: the address of an empty WordPress.
-        flags: the answers that say what is public.
+        flags: the answers about public entries.
     """
 
     def __init__(self, program: Program, archive: Path, wordpress: str, *flags: str) -> None:
