@@ -107,7 +107,9 @@ class Zygote:
         return reading
 
 
-SPECIAL = frozenset({"kill_at", "file_size", "trace", "closed", "terminal", "stdin", "stdout", "stderr", "frozen"})
+SPECIAL = frozenset(
+    {"kill_at", "kill_after", "file_size", "trace", "closed", "terminal", "stdin", "stdout", "stderr", "frozen"}
+)
 """Options of runs after which no printed command is run."""
 
 
@@ -140,6 +142,7 @@ class Runs:
         self,
         *arguments: object,
         kill_at: int | None = None,
+        kill_after: Path | None = None,
         kill_with: signal.Signals = signal.SIGKILL,
         file_size: int | None = None,
         environ: dict[str, str] | None = None,
@@ -163,6 +166,7 @@ class Runs:
         Args:
             arguments: arguments of the command line.
             kill_at: the number of the call before which the run kills itself.
+            kill_after: a folder, or a file that is not empty: the run kills itself before its first call after it exists.
             kill_with: the signal that it then sends itself.
             file_size: a limit, in bytes.
             environ: variables in addition to those of this process.
@@ -189,6 +193,7 @@ class Runs:
         order = {
             "arguments": words,
             "kill_at": kill_at,
+            "kill_after": None if kill_after is None else str(kill_after),
             "kill_with": int(kill_with),
             "file_size": file_size,
             "environ": {

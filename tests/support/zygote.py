@@ -69,11 +69,12 @@ def only_of_tests(
 
 
 class Countdown:
-    """Counts calls, and sends the process a signal before the chosen one."""
+    """Counts calls, and sends the process a signal before the chosen one, or before the first one after an event."""
 
-    def __init__(self, kill_at: int | None, number: int) -> None:
+    def __init__(self, kill_at: int | None, kill_after: str | None, number: int) -> None:
         self.calls = 0
         self._kill_at = kill_at
+        self._kill_after = kill_after
         self._number = number
         for name in CALLS:
             setattr(os, name, self._counted(getattr(os, name)))
@@ -81,8 +82,14 @@ class Countdown:
 
     def step(self) -> None:
         self.calls += 1
-        if self.calls == self._kill_at:
+        if self.calls == self._kill_at or self._happened():
             os.kill(os.getpid(), self._number)
+
+    def _happened(self) -> bool:
+        try:
+            return self._kill_after is not None and os.stat(self._kill_after).st_size > 0  # noqa: PTH116 - it is fast
+        except FileNotFoundError:
+            return False
 
     def _counted(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*args: Any, **options: Any) -> Any:
@@ -141,7 +148,7 @@ def child(order: dict[str, Any], streams: Sequence[int]) -> None:
         os.fsync = without_waiting  # type: ignore[assignment]  # only descriptors are given
     measured = _measured(order)
     trace = Trace() if order["trace"] is not None else None
-    countdown = Countdown(order["kill_at"], order["kill_with"])
+    countdown = Countdown(order["kill_at"], order["kill_after"], order["kill_with"])
     code = 70
     try:
         code = _result(order)
@@ -168,8 +175,8 @@ def child(order: dict[str, Any], streams: Sequence[int]) -> None:
 
 def _measured(order: dict[str, Any]) -> coverage.Coverage | None:
     """Begin to measure coverage if the tests do. A run that is killed, traced or limited is not measured."""
-    special = (order["kill_at"], order["trace"], order["file_size"])
-    if not order["coverage"] or special != (None, None, None):
+    special = (order["kill_at"], order["kill_after"], order["trace"], order["file_size"])
+    if not order["coverage"] or special != (None, None, None, None):
         return None
     measured = coverage.Coverage(config_file=f":data:{order['coverage']}")
     # With a source in place of patterns, each run would also look for all files that it did not use.
