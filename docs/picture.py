@@ -30,6 +30,8 @@ def drawn(said: str) -> str:
     said = re.sub(r" (?:\S+ -m exporter|\S*blog-exporter) (?=log |show |files )", " .venv/bin/blog-exporter ", said)
     said = re.sub(r"127\.0\.0\.1:[0-9]+", "127.0.0.1:8080", said)
     said = re.sub(r"\b[0-9]+(\.[0-9])? s\b", "0.7 s", said)
+    # After ten seconds a backup prints how far it is, which happens on a slow machine only.
+    said = re.sub(r"^[0-9]+ list pages?.* read\n", "", said, flags=re.MULTILINE)
     console = Console(record=True, width=94, file=StringIO())
     console.print(Text("$ make demo", style="bold"))
     console.print(Text(said.rstrip()))
