@@ -11,12 +11,15 @@ SBOM ?= dist/sbom.json
 SBOM_OF ?= dist/installed/bin/python
 AUDITORS := tests/site/browser/node_modules
 OTHER_LANES := hostile importers packaging site/browser window/browser
+SOME := $(if $(CASES),--cases $(CASES))
+# Collecting all 19,000 tests takes a minute of each worker.
+IMPORTER_TESTS = tests/importers $(shell grep -rlF mark.importers tests --include='test_*.py')
 
 # A person sees what is being installed; a log needs only errors.
 PIP := pip install --disable-pip-version-check $(if $(CI),-qq)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick thorough browsers importers packages app sbom lint format generated messages cli-docs schemas targets docs sample first-hour screens picture screenshots peers bench bench-check torture clean
+.PHONY: help demo test quick thorough browsers importers packages app sbom lint format generated messages cli-docs schemas targets docs sample first-hour screens picture screenshots peers bench bench-tests bench-check torture clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -49,11 +52,11 @@ quick: $(SETUP) ## run the tests of the rooms that changed since the last commit
 	$(BIN)/python -m pytest -n auto --dist worksteal $$($(BIN)/python -m tests.support.changed)
 
 thorough: export PYTHONDONTWRITEBYTECODE =
-thorough: $(SETUP) ## run the long tests: attacks, kills, power cuts, damage, memory, all parameters
-	$(BIN)/python -m pytest -n auto --dist worksteal --durations 25 -m "thorough and not slow" tests
+thorough: $(SETUP) ## run the long tests: attacks, kills, power cuts, damage, memory, all parameters; CASES=2 runs two cases of each
+	$(BIN)/python -m pytest -n auto --dist worksteal --durations 25 $(SOME) -m "thorough and not slow" tests
 
 browsers: $(SETUP) $(AUDITORS)/.installed ## run the tests with real browsers, which .ci/install installs
-	$(BIN)/python -m pytest -n 2 --durations 25 -m "browser and not slow" tests/site tests/login tests/docs tests/window
+	$(BIN)/python -m pytest -n 2 --durations 25 $(SOME) -m "browser and not slow" tests/site tests/login tests/docs tests/window
 
 $(AUDITORS)/.installed: $(addprefix tests/site/browser/,package.json package-lock.json install_replay.sh)
 	npm ci --prefix $(dir $<) --ignore-scripts --no-audit --no-fund
@@ -61,7 +64,7 @@ $(AUDITORS)/.installed: $(addprefix tests/site/browser/,package.json package-loc
 	@touch $@
 
 importers: $(SETUP) $(IMPORTERS)/.installed ## run the tests with real importers, which .ci/install installs
-	$(BIN)/python -m pytest -n auto --dist loadgroup --durations 25 -m "importers and not slow" tests
+	$(BIN)/python -m pytest -n auto --dist loadgroup --durations 25 $(SOME) -m "importers and not slow" $(IMPORTER_TESTS)
 
 $(IMPORTERS)/.installed: $(addprefix tests/importers/,install.sh requirements.txt package.json)
 	PYTHON=$(PYTHON) tests/importers/install.sh $(abspath $(IMPORTERS))
@@ -144,8 +147,10 @@ $(PEERS)/.installed: $(addprefix benchmarks/peers/,requirements.txt package.json
 bench: $(SETUP) ## measure speed and memory, and write benchmarks/results.md
 	$(BIN)/python -m benchmarks
 
+bench-tests: $(SETUP) ## run the tests of the benchmarks themselves
+	$(BIN)/python -m pytest -n auto $(SOME) -m "bench and not importers" tests/benchmarks
+
 bench-check: $(SETUP) ## run short benchmarks; fail if a ratio is 25 % above benchmarks/results.md
-	$(BIN)/python -m pytest -n auto -m "bench and not importers" tests/benchmarks
 	$(BIN)/python -m benchmarks --check
 
 torture: $(SETUP) ## run the long fault-injection tests, and a fleet of 2,000 blogs

@@ -4,7 +4,7 @@ import gc
 import os
 import signal
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,9 +43,17 @@ def pytest_configure() -> None:
     gc.disable()
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave the first cases of a test with ``sample(cases)`` in its lane, and give the others to the lane thorough."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option with which a lane of long tests runs some cases of each."""
+    parser.addoption("--cases", type=int, metavar="N", help="run N cases of each test, evenly spread, instead of all")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Leave the first cases of a test with ``sample(cases)`` in its lane, and give the others to the lane thorough.
+
+    Of the lane that is left, ``--cases`` takes some cases of each test.
+    """
     seen: Counter[str] = Counter()
     for item in items:
         sample = item.get_closest_marker("sample")
@@ -54,6 +62,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             seen[function] += 1
             if seen[function] > sample.args[0]:
                 item.add_marker("thorough")
+    yield
+    most = config.getoption("--cases")
+    if most is not None:
+        by_test: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+        for item in items:
+            by_test[item.nodeid.partition("[")[0]].append(item)
+        chosen = {cases[len(cases) * number // most] for cases in by_test.values() for number in range(most)}
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = [item for item in items if item in chosen]
 
 
 def pytest_collection_finish() -> None:
