@@ -52,7 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Leave the first cases of a test with ``sample(cases)`` in its lane, and give the others to the lane thorough.
 
-    Of the lane that is left, ``--cases`` takes some cases of each test.
+    Of the lane that is left, ``--cases`` takes some cases of each test that is not ``long``.
     """
     seen: Counter[str] = Counter()
     for item in items:
@@ -67,7 +67,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if most is not None:
         by_test: defaultdict[str, list[pytest.Item]] = defaultdict(list)
         for item in items:
-            by_test[item.nodeid.partition("[")[0]].append(item)
+            if item.get_closest_marker("long") is None:
+                by_test[item.nodeid.partition("[")[0]].append(item)
         chosen = {cases[len(cases) * number // most] for cases in by_test.values() for number in range(most)}
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = [item for item in items if item in chosen]

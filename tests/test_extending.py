@@ -133,6 +133,7 @@ def test_the_blocks_fit_the_sources(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.long
 def test_the_additions_leave_the_tests_of_the_program_green(extended: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *CHECKS]
     done = subprocess.run(command, cwd=extended, env=environment(extended), capture_output=True, text=True, check=False)

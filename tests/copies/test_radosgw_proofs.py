@@ -148,6 +148,7 @@ def test_one_of_two_concurrent_writers_wins(
         is_whole(service, client, address, won[0], tmp_path / f"back-{number}")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("encrypted", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_thief_with_the_writers_keys_destroys_nothing(
     service: Service, client: S3Client, source: Built, tmp_path: Path, encrypted: bool

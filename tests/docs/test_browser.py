@@ -34,6 +34,7 @@ def served(built: Path) -> Iterator[str]:
         server.shutdown()
 
 
+@pytest.mark.long
 def test_pages_ask_no_other_host_and_fit(served: str, built: Path) -> None:
     with chromium(None) as browser:
         page = browser.new_page()

@@ -160,6 +160,7 @@ async def test_a_wordpress_moves_into_another_without_a_difference(
             assert requests(home) < most_requests
 
 
+@pytest.mark.long
 async def test_after_some_kills_nothing_is_duplicated_or_lost(
     tool: Tool, installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -183,6 +183,7 @@ def state_of(frame: Frame) -> Any:
     return frame.evaluate(_STATE)
 
 
+@pytest.mark.long
 def test_every_post_looks_as_it_did(replayed: Replayed, playing: Player, page: Page, trap: Trap) -> None:
     blog = replayed.demo.blog
     asked = blog.server.asked.total()

@@ -99,6 +99,7 @@ def choices(page: Page) -> dict[str, list[str]]:
     return {str(each.get_attribute("name")): each.locator("option").all_inner_texts() for each in selects}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("blog", QUERIES)
 def test_the_facets_have_the_counts_of_the_site_s_own_page(
     chromium: Browser, trap: Trap, blog: str, request: pytest.FixtureRequest
